@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make            build/libspanprof.so, -supervisor, -exporter and spanprof
+# make demo       everything from a fresh machine to the code of one request
+# make check      unit tests, fuzzing corpora, checks of the object code, e2e
+# make lint       style, warnings, clang-tidy
+# make bench      what it costs
+# make fuzz       fuzzes each parser for FUZZ_SECONDS
+# make install    PREFIX=/usr/local, DESTDIR=
+#
+# V=1 shows the commands; SAN=address,undefined builds the tests with sanitizers
+# (into a folder of their own).
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec/spanprof
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+INCLUDEDIR ?= $(PREFIX)/include
+FUZZ_SECONDS ?= 60
+
+comma := ,
+B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+CC ?= gcc
+WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wcast-qual -Wwrite-strings \
+	-Wstrict-prototypes -Wmissing-prototypes -Wvla
+COMMON := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) \
+	-I. -I$(B)/gen -MMD -MP \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+	-fno-sanitize-recover=all)
+
+# The preloaded library: alone in a stranger's process. The sampler and what it
+# uses may run where no libc is: no stack protector (it reads %fs), no calls
+# that the compiler makes up.
+BARE := -fno-stack-protector -fno-builtin -fno-tree-loop-distribute-patterns
+PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	-ffunction-sections -U_FORTIFY_SOURCE \
+	-DSPANPROF_LIBEXEC='"$(LIBEXECDIR)"'
+PRELOAD_LINK := -shared -Wl,-soname,libspanprof.so \
+	-Wl,--version-script=preload/exports.map \
+	-Wl,-z,defs,-z,relro,-z,now,-z,nodelete -Wl,--exclude-libs,ALL \
+	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--as-needed
+HARDENED := -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2
+HARDENED_LINK := -pie -Wl,-z,relro,-z,now
+
+PRELOAD_SOURCES := $(wildcard preload/*.c hooks/*.c sampler/*.c)
+EXPORTER_SOURCES := $(wildcard exporter/*.c)
+REPORT_SOURCES := $(wildcard report/*.c)
+SUPERVISOR_SOURCES := $(wildcard supervisor/*.c)
+SHARED_SOURCES := preload/config.c preload/rendezvous.c
+
+PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson
+EXPORTER_LIBS = -lunwind-x86_64 -liberty \
+	$(shell pkg-config --libs libprotobuf-c libelf zlib jansson) -lpthread
+REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
+
+objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))
+PRELOAD_OBJECTS := $(call objects,$(PRELOAD_SOURCES),preload)
+EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
+	$(B)/program/gen/exporter/profile.pb-c.o
+REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
+	$(B)/program/gen/exporter/profile.pb-c.o
+SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
+
+PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
+	$(B)/spanprof-exporter $(B)/spanprof
+
+.DEFAULT_GOAL := all
+.PHONY: all demo check unit lint bench fuzz install clean test-programs
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(PRODUCTS)
+
+# ---- the four products ----
+
+$(B)/libspanprof.so: $(PRELOAD_OBJECTS) preload/exports.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $(PRELOAD_OBJECTS) $(PRELOAD_LINK) $(LDFLAGS)
+
+$(B)/spanprof-exporter: $(EXPORTER_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(HARDENED_LINK) $(EXPORTER_LIBS) $(LDFLAGS)
+
+$(B)/spanprof-supervisor: $(SUPERVISOR_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(HARDENED_LINK) $(LDFLAGS)
+
+$(B)/spanprof: $(REPORT_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(HARDENED_LINK) $(REPORT_LIBS) $(LDFLAGS)
+
+$(B)/preload/sampler/%.o $(B)/preload/preload/%.o: OWN_FLAGS := $(BARE)
+
+$(B)/preload/%.o: %.c Makefile | $(B)/deps.ok
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(PRELOAD_FLAGS) $(OWN_FLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/program/gen/%.o: $(B)/gen/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(HARDENED) -w $(CFLAGS) -c -o $@ $<
+
+$(B)/program/%.o: %.c Makefile $(B)/gen/exporter/profile.pb-c.h | $(B)/deps.ok
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(if $(SAN),,$(HARDENED)) $(CFLAGS) -c -o $@ $<
+
+$(B)/gen/exporter/profile.pb-c.c $(B)/gen/exporter/profile.pb-c.h &: exporter/profile.proto | $(B)/deps.ok
+	$(call say,PROTOC,$<)
+	@mkdir -p $(B)/gen
+	$(Q)protoc-c --c_out=$(B)/gen exporter/profile.proto
+
+# What must be there, told by the name of the Debian package that brings it.
+$(B)/deps.ok: Makefile scripts/check-deps
+	@mkdir -p $(@D)
+	@scripts/check-deps $(PACKAGES)
+	@touch $@
+
+# ---- tests ----
+
+# The unit tests link what they test from archives. The shims that interpose
+# libc are left out: a test's own read() must stay libc's.
+SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
+	hooks/socket_life.c hooks/wait.c hooks/identity.c
+TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
+	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
+	$(filter-out report/main.c,$(REPORT_SOURCES)) $(wildcard tests/lib/*.c)
+TESTED_SOURCES := $(filter-out tests/lib/unit.c,$(TESTED_SOURCES))
+TESTED_LIBRARY := $(B)/tests/tested.a
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*_test.c))
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
+REPLAYS := $(patsubst %,$(B)/tests/fuzz/%_replay,$(FUZZERS))
+TEST_LIBS = $(EXPORTER_LIBS) $(REPORT_LIBS) -ldl -lm
+
+$(TESTED_LIBRARY): $(call objects,$(TESTED_SOURCES),program) \
+		$(B)/program/gen/exporter/profile.pb-c.o
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(B)/tests/unit/%_test: $(B)/program/tests/unit/%_test.o $(B)/program/tests/lib/unit.o $(TESTED_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -rdynamic -o $@ $^ $(TEST_LIBS)
+
+$(B)/tests/fuzz/%_replay: $(B)/program/tests/fuzz/%_fuzz.o $(B)/program/tests/fuzz/replay.o $(TESTED_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
+
+# Programs that the end-to-end tests profile: built as any program would be.
+BURN_SOURCES := $(wildcard tests/servers/burn*.c) tests/servers/http.c \
+	tests/servers/io_calls.c tests/servers/service.c
+BLOCKSTORE_SOURCES := $(wildcard tests/servers/blockstore*.c) \
+	tests/servers/http.c tests/servers/service.c
+SERVER_FLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) -I.
+
+$(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/%:
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $(filter %.c,$^) -lpthread
+
+test-programs: $(B)/servers/burn $(B)/servers/blockstore
+
+unit: $(UNIT_TESTS) $(REPLAYS)
+	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
+
+check: all $(UNIT_TESTS) $(REPLAYS) test-programs
+	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
+		--checks --e2e $(sort $(wildcard tests/e2e/*_test.py))
+
+FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
+	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+FUZZ_SOURCES = $(filter-out tests/lib/unit.c,$(TESTED_SOURCES)) \
+	$(B)/gen/exporter/profile.pb-c.c
+
+$(B)/fuzz/%: tests/fuzz/%_fuzz.c $(TESTED_SOURCES) $(B)/gen/exporter/profile.pb-c.c
+	$(call say,FUZZER,$@)
+	@mkdir -p $(@D)
+	$(Q)clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(TEST_LIBS)
+
+fuzz: $(patsubst %,$(B)/fuzz/%,$(FUZZERS))
+	$(Q)for f in $(FUZZERS); do \
+		mkdir -p $(B)/fuzz/found/$$f; \
+		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-artifact_prefix=$(B)/fuzz/found/$$f/ \
+			$(B)/fuzz/found/$$f tests/fuzz/corpus/$$f || exit 1; \
+	done
+
+bench: all test-programs
+	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
+
+lint:
+	$(Q)scripts/lint
+
+# ---- the demonstration ----
+
+demo:
+	$(Q)scripts/install-deps
+	$(Q)$(MAKE) --no-print-directory -j2 all $(B)/servers/blockstore
+	$(Q)scripts/demo
+
+# ---- installation ----
+
+install: all
+	$(Q)install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(LIBEXECDIR) \
+		$(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(B)/libspanprof.so $(DESTDIR)$(LIBDIR)/libspanprof.so.new
+	$(Q)mv $(DESTDIR)$(LIBDIR)/libspanprof.so.new $(DESTDIR)$(LIBDIR)/libspanprof.so
+	$(Q)install -m 755 $(B)/spanprof-exporter $(B)/spanprof-supervisor $(DESTDIR)$(LIBEXECDIR)
+	$(Q)install -m 755 $(B)/spanprof $(DESTDIR)$(BINDIR)
+	$(Q)sed -e 's|^libdir=.*|libdir=$(LIBDIR)|' \
+		-e 's|^libexecdir=.*|libexecdir=$(LIBEXECDIR)|' scripts/spanprof-run \
+		> $(B)/spanprof-run.installed
+	$(Q)install -m 755 $(B)/spanprof-run.installed $(DESTDIR)$(BINDIR)/spanprof-run
+	$(Q)install -m 644 report/spanprof.1 scripts/spanprof-run.1 $(DESTDIR)$(MANDIR)/man1
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig
+
+clean:
+	$(Q)rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

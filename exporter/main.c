@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spanprof-exporter: started by the preloaded library or by the supervisor,
+ * never by hand.
+ * Runs on: a process of its own.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporter/confine.h"
+#include "exporter/join.h"
+#include "exporter/log.h"
+#include "exporter/recorder.h"
+#include "preload/config.h"
+#include "preload/rendezvous.h"
+#include "preload/version.h"
+
+extern char **environ;
+
+/* The ring is looked at ten times a second while something comes, less often
+ * while nothing does. */
+#define BUSY_MS 100
+#define IDLE_MS 1000
+
+/* How long to stay when the last process has gone: the next one of a script
+ * may come; and how long to wait for the first one. */
+#define LINGER_NS UINT64_C(3000000000)
+#define FIRST_NS UINT64_C(10000000000)
+
+struct exporter {
+	struct config config;
+	struct recorder recorder;
+	struct join join;
+	bool supervised;
+	pid_t parent;
+	int epoll_fd;
+	int signal_fd;
+	bool told_to_end; /* SIGTERM: no newcomers are expected */
+	uint64_t empty_since_ns;
+	char folder[PATH_MAX];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void refused(void *context, const struct config_warning *warning)
+{
+	(void)context;
+	log_message(CONFIG_LOG_WARN, "%s=\"%.200s\": %s; using %s",
+		    warning->name, warning->value, warning->reason,
+		    warning->taken);
+}
+
+/* The log must be open before the other values are judged, and it is one of
+ * them. */
+static void read_configuration(struct exporter *exporter)
+{
+	config_read(&exporter->config, environ, NULL, NULL);
+	log_open(exporter->config.log, exporter->config.log_level);
+	config_read(&exporter->config, environ, refused, NULL);
+}
+
+/* Relative to where the program was started; then the folder is left, so that
+ * it can be unmounted. */
+static int resolve_folder(struct exporter *exporter)
+{
+	const char *output = exporter->config.output;
+	char here[PATH_MAX];
+	int length;
+
+	if (output[0] == '/')
+		here[0] = '\0';
+	else if (!getcwd(here, sizeof(here)))
+		return -errno;
+	length = snprintf(exporter->folder, sizeof(exporter->folder), "%s%s%s",
+			  here, here[0] ? "/" : "", output);
+	if (length >= (int)sizeof(exporter->folder))
+		return -ENAMETOOLONG;
+	return chdir("/") == 0 ? 0 : -errno;
+}
+
+static int watch_signals(struct exporter *exporter)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	sigset_t term;
+
+	/* What a terminal sends to the whole group is the program's affair. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_SETMASK, &term, NULL);
+	exporter->signal_fd = signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK);
+	exporter->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (exporter->signal_fd < 0 || exporter->epoll_fd < 0)
+		return -errno;
+	event.data.fd = exporter->signal_fd;
+	return epoll_ctl(exporter->epoll_fd, EPOLL_CTL_ADD,
+			 exporter->signal_fd, &event) == 0
+		       ? 0
+		       : -errno;
+}
+
+static void wait_for_work(struct exporter *exporter, int timeout_ms)
+{
+	struct signalfd_siginfo info;
+	struct epoll_event events[16];
+
+	if (epoll_wait(exporter->epoll_fd, events, 16, timeout_ms) <= 0)
+		return;
+	if (read(exporter->signal_fd, &info, sizeof(info)) == sizeof(info))
+		exporter->told_to_end = true;
+}
+
+static bool has_processes(const struct exporter *exporter)
+{
+	for (unsigned i = 0; i < RING_PROCESSES; i++) {
+		if (exporter->recorder.processes.by_slot[i])
+			return true;
+	}
+	return false;
+}
+
+/* Whether there is nobody left to wait for. */
+static bool is_over(struct exporter *exporter)
+{
+	uint64_t seen = exporter->recorder.processes.seen;
+	uint64_t patience = seen ? LINGER_NS : FIRST_NS;
+
+	if (has_processes(exporter)) {
+		exporter->empty_since_ns = 0;
+		return false;
+	}
+	if (exporter->told_to_end)
+		return true;
+	/* The supervisor says when the program has ended, unless it died. */
+	if (exporter->supervised && getppid() == exporter->parent)
+		return false;
+	if (!exporter->empty_since_ns)
+		exporter->empty_since_ns = now_ns();
+	return now_ns() > exporter->empty_since_ns + patience;
+}
+
+static int next_timeout(int timeout_ms, long records)
+{
+	if (records != 0)
+		return BUSY_MS;
+	return timeout_ms * 2 < IDLE_MS ? timeout_ms * 2 : IDLE_MS;
+}
+
+static void run(struct exporter *exporter)
+{
+	struct ring_header *header = &exporter->recorder.ring->header;
+	int timeout_ms = BUSY_MS;
+
+	do {
+		wait_for_work(exporter, timeout_ms);
+		timeout_ms = next_timeout(timeout_ms,
+					  recorder_pass(&exporter->recorder));
+		/* The dead are let go of after further passes. */
+		if (exporter->recorder.processes.live == 0)
+			timeout_ms = BUSY_MS / 10;
+		atomic_store(&header->exporter_beat_ns, now_ns());
+	} while (!is_over(exporter));
+	recorder_flush(&exporter->recorder);
+}
+
+static int start(struct exporter *exporter)
+{
+	struct ring *ring = rendezvous_map(RENDEZVOUS_RING_FD);
+	int error = ring ? 0 : -EBADF;
+
+	if (!error)
+		error = resolve_folder(exporter);
+	if (!error)
+		error = watch_signals(exporter);
+	if (!error)
+		error = recorder_init(&exporter->recorder, &exporter->config,
+				      ring, exporter->folder);
+	if (error)
+		return error;
+	exporter->recorder.processes.epoll_fd = exporter->epoll_fd;
+	exporter->join.ring_fd = RENDEZVOUS_RING_FD;
+	exporter->join.listen_fd = RENDEZVOUS_LISTEN_FD;
+	return join_serve(&exporter->join);
+}
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"spanprof-exporter %s is started by libspanprof.so or by "
+		"spanprof-run.\nTo profile a program: spanprof-run PROGRAM "
+		"[ARGUMENT]...\n",
+		SPANPROF_VERSION);
+	return 125;
+}
+
+int main(int argc, char **argv)
+{
+	static struct exporter exporter;
+	int error;
+
+	if (argc != 2 || (strcmp(argv[1], "--detached") != 0 &&
+			  strcmp(argv[1], "--supervised") != 0))
+		return usage();
+	exporter.supervised = strcmp(argv[1], "--supervised") == 0;
+	exporter.parent = getppid();
+	confine();
+	read_configuration(&exporter);
+	error = start(&exporter);
+	if (error) {
+		log_message(CONFIG_LOG_ERROR, "the exporter can't start: %s",
+			    strerror(-error));
+		return 125;
+	}
+	run(&exporter);
+	/* The listening thread is somewhere in accept; the process ends. */
+	return 0;
+}

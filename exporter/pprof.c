@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encodes a window as pprof, by protobuf-c.
+ * Runs on: the exporter's main thread.
+ */
+#include "exporter/pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/gzip.h"
+#include "exporter/profile.pb-c.h"
+
+typedef Perftools__Profiles__Profile profile_message;
+typedef Perftools__Profiles__Sample sample_message;
+typedef Perftools__Profiles__Label label_message;
+typedef Perftools__Profiles__Line line_message;
+typedef Perftools__Profiles__Location location_message;
+typedef Perftools__Profiles__Function function_message;
+typedef Perftools__Profiles__Mapping mapping_message;
+typedef Perftools__Profiles__ValueType value_type_message;
+
+#define LABELS_MAX 4u
+
+/* A message and the pointer that the repeated field wants. */
+struct tables {
+	sample_message *samples;
+	sample_message **sample_pointers;
+	int64_t *values;
+	uint64_t *location_ids;
+	label_message *labels;
+	label_message **label_pointers;
+	location_message *locations;
+	location_message **location_pointers;
+	line_message *lines;
+	line_message **line_pointers;
+	function_message *functions;
+	function_message **function_pointers;
+	mapping_message *mappings;
+	mapping_message **mapping_pointers;
+};
+
+struct encoder {
+	struct window *window;
+	struct tables t;
+	/* Cursors into the tables that samples share. */
+	size_t sample;
+	size_t location_id;
+	size_t label;
+	/* The texts of the labels' keys. */
+	uint32_t span_id, trace_id, span_name, pid;
+};
+
+static bool allocate(struct tables *t, const struct window *w)
+{
+	/* calloc(0) may give NULL, which is no failure. */
+	size_t samples = w->sample_count + 1u;
+	size_t locations = w->location_count + 1u;
+	size_t functions = w->function_count + 1u;
+	size_t mappings = w->mapping_count + 1u;
+
+	t->samples = calloc(samples, sizeof(*t->samples));
+	t->sample_pointers = calloc(samples, sizeof(*t->sample_pointers));
+	t->values = calloc(samples * 2, sizeof(*t->values));
+	t->location_ids = calloc(w->frame_count + 1, sizeof(*t->location_ids));
+	t->labels = calloc(samples * LABELS_MAX, sizeof(*t->labels));
+	t->label_pointers =
+		calloc(samples * LABELS_MAX, sizeof(*t->label_pointers));
+	t->locations = calloc(locations, sizeof(*t->locations));
+	t->location_pointers = calloc(locations, sizeof(*t->location_pointers));
+	t->lines = calloc(locations, sizeof(*t->lines));
+	t->line_pointers = calloc(locations, sizeof(*t->line_pointers));
+	t->functions = calloc(functions, sizeof(*t->functions));
+	t->function_pointers = calloc(functions, sizeof(*t->function_pointers));
+	t->mappings = calloc(mappings, sizeof(*t->mappings));
+	t->mapping_pointers = calloc(mappings, sizeof(*t->mapping_pointers));
+	return t->samples && t->sample_pointers && t->values &&
+	       t->location_ids && t->labels && t->label_pointers &&
+	       t->locations && t->location_pointers && t->lines &&
+	       t->line_pointers && t->functions && t->function_pointers &&
+	       t->mappings && t->mapping_pointers;
+}
+
+static void release(struct tables *t)
+{
+	free(t->samples);
+	free(t->sample_pointers);
+	free(t->values);
+	free(t->location_ids);
+	free(t->labels);
+	free(t->label_pointers);
+	free(t->locations);
+	free(t->location_pointers);
+	free(t->lines);
+	free(t->line_pointers);
+	free(t->functions);
+	free(t->function_pointers);
+	free(t->mappings);
+	free(t->mapping_pointers);
+}
+
+static void hex(char *to, const uint8_t *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		*to++ = digits[bytes[i] >> 4];
+		*to++ = digits[bytes[i] & 15];
+	}
+	*to = '\0';
+}
+
+static bool is_set(const uint8_t *id, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		if (id[i])
+			return true;
+	}
+	return false;
+}
+
+static label_message *add_label(struct encoder *e, uint32_t key)
+{
+	label_message *label = &e->t.labels[e->label];
+
+	perftools__profiles__label__init(label);
+	label->key = key;
+	e->t.label_pointers[e->label++] = label;
+	return label;
+}
+
+static void add_id(struct encoder *e, uint32_t key, const uint8_t *id,
+		   size_t bytes)
+{
+	char text[2 * TRACE_ID_BYTES + 1];
+
+	if (!is_set(id, bytes))
+		return;
+	hex(text, id, bytes);
+	add_label(e, key)->str = strings_intern(&e->window->strings, text);
+}
+
+static void add_labels(struct encoder *e, const struct window_sample *sample)
+{
+	const struct window_labels *labels = &sample->labels;
+
+	add_id(e, e->span_id, labels->span_id, SPAN_ID_BYTES);
+	add_id(e, e->trace_id, labels->trace_id, TRACE_ID_BYTES);
+	if (sample->name_text)
+		add_label(e, e->span_name)->str = sample->name_text;
+	if (labels->pid)
+		add_label(e, e->pid)->num = labels->pid;
+}
+
+static void add_sample(void *context, const struct window_sample *sample)
+{
+	struct encoder *e = context;
+	sample_message *message = &e->t.samples[e->sample];
+	size_t first_label = e->label;
+
+	perftools__profiles__sample__init(message);
+	message->n_location_id = sample->location_count;
+	message->location_id = &e->t.location_ids[e->location_id];
+	for (uint32_t i = 0; i < sample->location_count; i++)
+		e->t.location_ids[e->location_id++] = sample->locations[i] + 1;
+	message->n_value = 2;
+	message->value = &e->t.values[2 * e->sample];
+	message->value[0] = (int64_t)sample->count;
+	message->value[1] = (int64_t)sample->cpu_ns;
+	message->label = &e->t.label_pointers[first_label];
+	add_labels(e, sample);
+	message->n_label = e->label - first_label;
+	e->t.sample_pointers[e->sample++] = message;
+}
+
+static void fill_locations(struct encoder *e)
+{
+	for (uint32_t i = 0; i < e->window->location_count; i++) {
+		const struct window_location *from = &e->window->locations[i];
+		location_message *message = &e->t.locations[i];
+		line_message *line = &e->t.lines[i];
+
+		perftools__profiles__line__init(line);
+		line->function_id = from->function + 1;
+		perftools__profiles__location__init(message);
+		message->id = i + 1;
+		message->mapping_id = from->mapping;
+		message->address = from->address;
+		message->n_line = 1;
+		message->line = &e->t.line_pointers[i];
+		e->t.line_pointers[i] = line;
+		e->t.location_pointers[i] = message;
+	}
+}
+
+static void fill_functions(struct encoder *e)
+{
+	for (uint32_t i = 0; i < e->window->function_count; i++) {
+		function_message *message = &e->t.functions[i];
+
+		perftools__profiles__function__init(message);
+		message->id = i + 1;
+		message->name = e->window->functions[i].name;
+		message->system_name = e->window->functions[i].system_name;
+		e->t.function_pointers[i] = message;
+	}
+}
+
+/* Addresses are those of the files, so that processes which loaded a file at
+ * different places share its locations. */
+static void fill_mappings(struct encoder *e)
+{
+	for (uint32_t i = 0; i < e->window->mapping_count; i++) {
+		const struct window_mapping *from = &e->window->mappings[i];
+		mapping_message *message = &e->t.mappings[i];
+
+		perftools__profiles__mapping__init(message);
+		message->id = i + 1;
+		message->memory_limit = from->limit;
+		message->filename = from->path_text;
+		message->build_id = from->build_id_text;
+		message->has_functions = true;
+		e->t.mapping_pointers[i] = message;
+	}
+}
+
+static void fill_keys(struct encoder *e)
+{
+	struct strings *strings = &e->window->strings;
+
+	e->span_id = strings_intern(strings, "span_id");
+	e->trace_id = strings_intern(strings, "trace_id");
+	e->span_name = strings_intern(strings, "span_name");
+	e->pid = strings_intern(strings, "pid");
+}
+
+static int pack(const profile_message *profile, void **bytes, size_t *len_bytes)
+{
+	size_t size = perftools__profiles__profile__get_packed_size(profile);
+	uint8_t *plain = malloc(size);
+	int error;
+
+	if (!plain)
+		return -ENOMEM;
+	perftools__profiles__profile__pack(profile, plain);
+	error = gzip_compress(plain, size, bytes, len_bytes);
+	free(plain);
+	return error;
+}
+
+#define COMMENTS_MAX 64u
+
+static int encode(struct encoder *e, const struct pprof_times *times,
+		  const char *const *comments, void **bytes, size_t *len_bytes)
+{
+	struct strings *strings = &e->window->strings;
+	profile_message profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+	value_type_message samples = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+	value_type_message cpu = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+	value_type_message *types[2] = {&samples, &cpu};
+	int64_t comment_texts[COMMENTS_MAX];
+	size_t count = 0;
+
+	fill_keys(e);
+	window_each(e->window, add_sample, e);
+	fill_locations(e);
+	fill_functions(e);
+	fill_mappings(e);
+	samples.type = strings_intern(strings, "samples");
+	samples.unit = strings_intern(strings, "count");
+	cpu.type = strings_intern(strings, "cpu");
+	cpu.unit = strings_intern(strings, "nanoseconds");
+	for (; comments[count] && count < COMMENTS_MAX; count++)
+		comment_texts[count] = strings_intern(strings, comments[count]);
+	profile.n_sample_type = 2;
+	profile.sample_type = types;
+	profile.n_sample = e->sample;
+	profile.sample = e->t.sample_pointers;
+	profile.n_mapping = e->window->mapping_count;
+	profile.mapping = e->t.mapping_pointers;
+	profile.n_location = e->window->location_count;
+	profile.location = e->t.location_pointers;
+	profile.n_function = e->window->function_count;
+	profile.function = e->t.function_pointers;
+	profile.time_nanos = (int64_t)times->start_ns;
+	profile.duration_nanos = (int64_t)times->duration_ns;
+	profile.period_type = &cpu;
+	profile.period = (int64_t)times->period_ns;
+	profile.n_comment = count;
+	profile.comment = comment_texts;
+	profile.default_sample_type = cpu.type;
+	profile.n_string_table = strings->count;
+	profile.string_table = strings->texts;
+	return pack(&profile, bytes, len_bytes);
+}
+
+int pprof_encode(struct window *window, const struct pprof_times *times,
+		 const char *const *comments, void **bytes, size_t *len_bytes)
+{
+	struct encoder encoder = {.window = window};
+	int error = -ENOMEM;
+
+	if (allocate(&encoder.t, window))
+		error = encode(&encoder, times, comments, bytes, len_bytes);
+	release(&encoder.t);
+	return error;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns records into windows and windows into files.
+ * Runs on: the exporter's main thread.
+ */
+#include "exporter/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exporter/comments.h"
+#include "exporter/log.h"
+#include "exporter/pprof.h"
+#include "exporter/trace_json.h"
+
+/* A program's module list comes within a second of its first sample. */
+#define LATE_NS UINT64_C(3000000000)
+
+/* A sample or booking never stands for more: what the ring says is not
+ * believed, and sums must not overflow. */
+#define WEIGHT_MAX_NS UINT64_C(86400000000000)
+#define WEIGHT_MAX_COUNT 1000000u
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
+}
+
+/* The span that labels, and its name. */
+static void fill_labels(const struct recorder *recorder,
+			const struct span_context *context,
+			struct window_labels *labels)
+{
+	const uint8_t *id = recorder->config->spans == CONFIG_SPANS_ALL
+				    ? context->span_id
+				    : context->root_id;
+	const struct known_span *span;
+
+	if (recorder->config->spans == CONFIG_SPANS_NONE)
+		return;
+	memcpy(labels->span_id, id, SPAN_ID_BYTES);
+	memcpy(labels->trace_id, context->trace_id, TRACE_ID_BYTES);
+	span = spans_find(recorder->spans, id);
+	if (span && span->method[0])
+		labels->span_name = span->method;
+}
+
+static void begin_window(struct recorder *recorder)
+{
+	recorder->window_start_ns = now_ns(CLOCK_MONOTONIC);
+	recorder->clock_offset_ns = (int64_t)(now_ns(CLOCK_REALTIME) -
+					      recorder->window_start_ns);
+	memset(&recorder->counts, 0, sizeof(recorder->counts));
+}
+
+static void add_span(void *json, const struct known_span *span)
+{
+	trace_json_add(json, span);
+}
+
+static void forget_span(void *context, const struct known_span *span)
+{
+	(void)context;
+	(void)span;
+}
+
+static void encode_spans(struct recorder *recorder, void **bytes,
+			 size_t *len_bytes)
+{
+	struct trace_json *json = NULL;
+
+	if (spans_ended(recorder->spans))
+		json = trace_json_create(recorder->service,
+					 recorder->clock_offset_ns);
+	spans_close_window(recorder->spans, json ? add_span : forget_span,
+			   json);
+	if (json && trace_json_encode(json, bytes, len_bytes) != 0)
+		log_message(CONFIG_LOG_ERROR, "no memory for %s",
+			    "the spans of a window: they are lost");
+	trace_json_destroy(json);
+}
+
+static void encode_profile(struct recorder *recorder, uint64_t end_ns,
+			   void **bytes, size_t *len_bytes)
+{
+	struct pprof_times times = {
+		.start_ns = recorder->window_start_ns +
+			    (uint64_t)recorder->clock_offset_ns,
+		.duration_ns = end_ns - recorder->window_start_ns,
+		.period_ns = 1000000000u / recorder->config->rate_hz,
+	};
+	struct comments comments;
+
+	if (recorder->window.sample_count == 0)
+		return;
+	comments_make(&comments, recorder);
+	if (pprof_encode(&recorder->window, &times, comments.lines, bytes,
+			 len_bytes) != 0)
+		log_message(CONFIG_LOG_ERROR, "no memory for %s",
+			    "the profile of a window: it is lost");
+}
+
+static void name_service(struct recorder *recorder)
+{
+	if (!recorder->service[0])
+		snprintf(recorder->service, sizeof(recorder->service), "%s",
+			 "unknown_service");
+}
+
+static void close_window(struct recorder *recorder)
+{
+	struct output_files files = {
+		.start_ns = recorder->window_start_ns +
+			    (uint64_t)recorder->clock_offset_ns,
+	};
+	void *profile = NULL;
+	void *spans = NULL;
+	int error = 0;
+
+	name_service(recorder);
+	encode_profile(recorder, now_ns(CLOCK_MONOTONIC), &profile,
+		       &files.profile_bytes);
+	encode_spans(recorder, &spans, &files.spans_bytes);
+	files.profile = profile;
+	files.spans = spans;
+	if (profile || spans)
+		error = output_write(&recorder->output, &files);
+	if (error)
+		log_message(CONFIG_LOG_ERROR,
+			    "cannot write to %s: %s; check that the folder is "
+			    "writable and its disk not full (SPANPROF_OUTPUT)",
+			    recorder->output.folder, strerror(-error));
+	free(profile);
+	free(spans);
+	window_fini(&recorder->window);
+	if (window_init(&recorder->window) != 0)
+		abort(); /* a few hundred bytes are not to be had */
+	begin_window(recorder);
+}
+
+static void after_adding(struct recorder *recorder, bool added)
+{
+	if (!added)
+		recorder->counts.dropped++;
+	if (window_is_full(&recorder->window))
+		close_window(recorder);
+}
+
+static void add_sample(struct recorder *recorder,
+		       struct known_process *process,
+		       const struct record_sample *sample,
+		       enum complete_result result)
+{
+	struct window_sample weight = {
+		.labels.pid = process->pid,
+		.count = at_most(sample->count, WEIGHT_MAX_COUNT),
+		.cpu_ns = at_most(sample->cpu_ns, WEIGHT_MAX_NS),
+	};
+
+	fill_labels(recorder, &sample->span, &weight.labels);
+	recorder->counts.stacks[result]++;
+	after_adding(recorder,
+		     window_add_stack(&recorder->window, process->map,
+				      &recorder->stack, result, &weight));
+}
+
+/* Whether a better list of modules may still come. */
+static bool may_wait(const struct known_process *process,
+		     const struct record_sample *sample)
+{
+	return !process->dead &&
+	       now_ns(CLOCK_MONOTONIC) < sample->head.time_ns + LATE_NS;
+}
+
+/* Returns false when the sample should be tried again later. */
+static bool try_sample(struct recorder *recorder,
+		       const struct record_sample *sample, bool last)
+{
+	struct known_process *process =
+		processes_find(&recorder->processes, &sample->head);
+	enum complete_result result;
+
+	if (!process) {
+		recorder->counts.orphans++;
+		return true;
+	}
+	result = completer_walk(process->completer, sample, &recorder->stack);
+	if (result == UNKNOWN_MODULE && !last && may_wait(process, sample))
+		return false;
+	add_sample(recorder, process, sample, result);
+	return true;
+}
+
+static void take_sample(struct recorder *recorder,
+			const struct record_sample *sample)
+{
+	if (try_sample(recorder, sample, false))
+		return;
+	if (late_keep(&recorder->late, sample))
+		recorder->counts.late++;
+	else
+		try_sample(recorder, sample, true);
+}
+
+static bool retry_late(void *recorder, const struct record_sample *sample)
+{
+	return try_sample(recorder, sample, false);
+}
+
+static bool take_late(void *recorder, const struct record_sample *sample)
+{
+	return try_sample(recorder, sample, true);
+}
+
+static void take_unsampled(struct recorder *recorder,
+			   const struct known_process *process,
+			   const struct record_unsampled *record)
+{
+	struct window_sample weight = {
+		.labels.pid = process->pid,
+		.cpu_ns = at_most(record->cpu_ns, WEIGHT_MAX_NS),
+	};
+
+	fill_labels(recorder, &record->span, &weight.labels);
+	after_adding(recorder,
+		     window_add_unsampled(&recorder->window, &weight));
+}
+
+static void note_module_error(const struct known_process *process, int error)
+{
+	if (error < 0)
+		log_message(CONFIG_LOG_WARN,
+			    "process %u: a module was refused: %s",
+			    process->pid, strerror(-error));
+}
+
+static void take_record(void *context, const struct record *record)
+{
+	struct recorder *recorder = context;
+	struct known_process *process;
+
+	process = processes_find(&recorder->processes, record);
+	if (!process) {
+		recorder->counts.orphans++;
+		return;
+	}
+	switch (record->kind) {
+	case RECORD_SAMPLE:
+		take_sample(recorder, (const struct record_sample *)record);
+		break;
+	case RECORD_UNSAMPLED:
+		take_unsampled(recorder, process,
+			       (const struct record_unsampled *)record);
+		break;
+	case RECORD_SPAN_BEGIN:
+		spans_begin(recorder->spans,
+			    (const struct record_span_begin *)record,
+			    process->pid);
+		break;
+	case RECORD_SPAN_END:
+		spans_end(recorder->spans,
+			  (const struct record_span_end *)record);
+		break;
+	case RECORD_MODULE:
+		note_module_error(
+			process,
+			address_map_add(process->map,
+					(const struct record_module *)record));
+		break;
+	case RECORD_MODULES:
+		note_module_error(
+			process,
+			address_map_end(process->map,
+					(const struct record_modules *)record));
+		break;
+	}
+}
+
+static bool owner_is_dead(void *context, uint64_t owner)
+{
+	struct recorder *recorder = context;
+
+	return processes_owner_is_dead(&recorder->processes, owner);
+}
+
+static void process_gone(void *context, const struct known_process *process)
+{
+	struct recorder *recorder = context;
+
+	spans_abandon(recorder->spans, process->pid, now_ns(CLOCK_MONOTONIC));
+	log_message(CONFIG_LOG_INFO, "process %u has ended", process->pid);
+}
+
+/* Named after the first program, unless configured. */
+static void process_joined(struct recorder *recorder)
+{
+	for (uint32_t i = 0; i < RING_PROCESSES; i++) {
+		const struct known_process *process =
+			recorder->processes.by_slot[i];
+
+		if (!process || !process->executable[0])
+			continue;
+		snprintf(recorder->service, sizeof(recorder->service),
+			 "unknown_service:%s", process->executable);
+		return;
+	}
+}
+
+int recorder_init(struct recorder *recorder, const struct config *config,
+		  struct ring *ring, const char *output_folder)
+{
+	memset(recorder, 0, sizeof(*recorder));
+	recorder->config = config;
+	recorder->ring = ring;
+	recorder->intake.ring = ring;
+	recorder->intake.is_dead = owner_is_dead;
+	recorder->intake.take = take_record;
+	recorder->intake.context = recorder;
+	recorder->processes.ring = ring;
+	recorder->processes.files = &recorder->files;
+	recorder->processes.gone = process_gone;
+	recorder->processes.context = recorder;
+	late_init(&recorder->late);
+	snprintf(recorder->service, sizeof(recorder->service), "%s",
+		 config->service);
+	recorder->output.folder = output_folder;
+	recorder->output.service = recorder->service;
+	recorder->output.max_bytes = config->output_max_bytes;
+	recorder->spans = spans_create();
+	begin_window(recorder);
+	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
+}
+
+void recorder_fini(struct recorder *recorder)
+{
+	processes_fini(&recorder->processes);
+	intake_fini(&recorder->intake);
+	late_fini(&recorder->late);
+	window_fini(&recorder->window);
+	spans_destroy(recorder->spans);
+	elf_cache_fini(&recorder->files);
+}
+
+static bool window_is_over(const struct recorder *recorder)
+{
+	return now_ns(CLOCK_MONOTONIC) >=
+	       recorder->window_start_ns +
+		       recorder->config->interval_ms * UINT64_C(1000000);
+}
+
+long recorder_pass(struct recorder *recorder)
+{
+	long records;
+
+	processes_look(&recorder->processes);
+	if (!recorder->service[0])
+		process_joined(recorder);
+	records = intake_pass(&recorder->intake);
+	late_retry(&recorder->late, retry_late, recorder);
+	processes_settle(&recorder->processes);
+	if (window_is_over(recorder))
+		close_window(recorder);
+	return records;
+}
+
+void recorder_flush(struct recorder *recorder)
+{
+	late_retry(&recorder->late, take_late, recorder);
+	close_window(recorder);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way of a record: from the ring through the unwinder into the window, and
+ * of a window into files.
+ */
+#ifndef EXPORTER_RECORDER_H
+#define EXPORTER_RECORDER_H
+
+#include <stdint.h>
+
+#include "exporter/complete.h"
+#include "exporter/intake.h"
+#include "exporter/late.h"
+#include "exporter/output.h"
+#include "exporter/processes.h"
+#include "exporter/spans.h"
+#include "exporter/window.h"
+#include "preload/config.h"
+
+/* What became of the samples, in this window. */
+struct recorder_counts {
+	uint64_t stacks[COMPLETE_RESULTS];
+	uint64_t labelled;
+	uint64_t late;	  /* waited for a list of modules */
+	uint64_t orphans; /* records of no known process */
+	uint64_t dropped; /* no memory */
+};
+
+struct recorder {
+	const struct config *config;
+	struct ring *ring;
+	struct intake intake;
+	struct processes processes;
+	struct elf_cache files;
+	struct late late;
+	struct spans *spans;
+	struct window window;
+	struct output output;
+	char service[CONFIG_SERVICE_BYTES + 32];
+	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
+	int64_t clock_offset_ns;  /* to the time since 1970 */
+	struct recorder_counts counts;
+	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
+	struct stack stack;		     /* of the sample at hand */
+};
+
+/* `output_folder` is absolute and outlives the recorder. Returns 0 or
+ * -ENOMEM. */
+int recorder_init(struct recorder *recorder, const struct config *config,
+		  struct ring *ring, const char *output_folder);
+void recorder_fini(struct recorder *recorder);
+
+/* Takes what is in the ring, and writes the window when it is full or over.
+ * Returns how many records there were. */
+long recorder_pass(struct recorder *recorder);
+
+/* Takes what waits, whatever is known by now, and writes the window. */
+void recorder_flush(struct recorder *recorder);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interns strings.
+ * Runs on: the exporter's main thread.
+ */
+#include "exporter/strings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((entry)->refused = true)
+#include <uthash.h>
+
+struct string_entry {
+	char *text;
+	uint32_t index;
+	bool refused;
+	UT_hash_handle hh;
+};
+
+static bool reserve(struct strings *strings)
+{
+	uint32_t more = strings->capacity ? strings->capacity * 2 : 256;
+	char **grown;
+
+	if (strings->count < strings->capacity)
+		return true;
+	grown = reallocarray(strings->texts, more, sizeof(*grown));
+	if (!grown)
+		return false;
+	strings->texts = grown;
+	strings->capacity = more;
+	return true;
+}
+
+static struct string_entry *add(struct strings *strings, const char *text)
+{
+	struct string_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	entry->text = strdup(text);
+	entry->index = strings->count;
+	if (entry->text && reserve(strings))
+		HASH_ADD_KEYPTR(hh, strings->by_text, entry->text,
+				strlen(entry->text), entry);
+	else
+		entry->refused = true;
+	if (!entry->refused) {
+		strings->texts[strings->count++] = entry->text;
+		strings->bytes += strlen(text);
+		return entry;
+	}
+	free(entry->text);
+	free(entry);
+	return NULL;
+}
+
+int strings_init(struct strings *strings)
+{
+	memset(strings, 0, sizeof(*strings));
+	return add(strings, "") ? 0 : -ENOMEM;
+}
+
+void strings_fini(struct strings *strings)
+{
+	struct string_entry *entry;
+	struct string_entry *next;
+
+	HASH_ITER (hh, strings->by_text, entry, next) {
+		HASH_DELETE(hh, strings->by_text, entry);
+		free(entry->text);
+		free(entry);
+	}
+	free(strings->texts);
+	memset(strings, 0, sizeof(*strings));
+}
+
+uint32_t strings_intern(struct strings *strings, const char *text)
+{
+	struct string_entry *entry;
+
+	HASH_FIND_STR(strings->by_text, text, entry);
+	if (!entry)
+		entry = add(strings, text);
+	return entry ? entry->index : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of distinct strings, as pprof wants it: index 0 is "".
+ */
+#ifndef EXPORTER_STRINGS_H
+#define EXPORTER_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strings {
+	char **texts; /* by index; owned */
+	uint32_t count;
+	size_t bytes; /* of all texts */
+
+	/* Private. */
+	struct string_entry *by_text;
+	uint32_t capacity;
+};
+
+/* Returns 0 or -ENOMEM. */
+int strings_init(struct strings *strings);
+void strings_fini(struct strings *strings);
+
+/* The index of a text, which is copied when it is new. Without memory: 0. */
+uint32_t strings_intern(struct strings *strings, const char *text);
+
+#endif

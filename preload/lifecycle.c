@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Begins and ends processes and threads.
+ * Runs on: the program's threads.
+ *
+ * Fork: in the prepare handler the sampler thread is stopped, so that the
+ * program is as single-threaded as it believes, and the signal is blocked, so
+ * that a large process's fork cannot be interrupted for ever. Ours is the first
+ * prepare handler to be registered and so the last to run. The child begins
+ * with wiped memory (preload/process.h): new slot, new record, new timer.
+ *
+ * Threads end in the destructor of a pthread key: it runs for return,
+ * pthread_exit and cancellation alike, and by putting itself back until the
+ * last round it runs after the program's own destructors.
+ */
+#include "preload/lifecycle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/random.h>
+
+#include "preload/process.h"
+#include "preload/real.h"
+#include "sampler/arch.h"
+#include "sampler/handler.h"
+#include "sampler/ledger.h"
+#include "sampler/ring.h"
+#include "sampler/scope.h"
+#include "sampler/timer.h"
+#include "sampler/worker.h"
+
+/* POSIX: destructors run at least _POSIX_THREAD_DESTRUCTOR_ITERATIONS times;
+ * glibc does exactly 4 rounds. */
+#define DESTRUCTOR_ROUNDS 4
+
+/* The kernel keeps at least 128 MiB below the main thread's stack free of
+ * mappings (arch/x86/mm/mmap.c, SIZE_128M). */
+#define MAIN_STACK_BYTES (UINT64_C(64) << 20)
+
+static pthread_key_t end_key;
+
+/* From before fork to after it, on the thread that forks. */
+static __thread struct {
+	bool signal_was_blocked;
+	uint64_t stack_low;
+	uint64_t stack_top;
+} forking __attribute__((tls_model("initial-exec")));
+
+/* Round number, kept as the key's value. */
+static void set_round(uintptr_t round)
+{
+	real_pthread_setspecific(end_key, (void *)round);
+}
+
+static void thread_end(struct thread *thread)
+{
+	handler_block_sig(1);
+	thread_set_self_app(0);
+	atomic_store_explicit(&thread->state, THREAD_CLAIMED,
+			      memory_order_release);
+	timer_disarm_sig(thread);
+	scope_switch_app(thread, 0);
+	ledger_book_app(thread, true);
+	thread_release_sig(thread);
+}
+
+static void end_of_thread(void *value)
+{
+	uintptr_t round = (uintptr_t)value;
+	struct thread *thread = thread_self_app();
+
+	if (!thread || thread->tid != (uint32_t)SYS0(SYS_gettid))
+		return;
+	if (round < DESTRUCTOR_ROUNDS)
+		set_round(round + 1);
+	else
+		thread_end(thread);
+}
+
+void thread_begin_app(struct thread *thread, uint64_t stack_low,
+		      uint64_t stack_top)
+{
+	int error;
+
+	thread->tid = (uint32_t)SYS0(SYS_gettid);
+	thread->stack_low = stack_low;
+	thread->stack_top = stack_top;
+	thread->booked_window = process->window;
+	thread_set_self_app(thread);
+	set_round(1);
+	atomic_store_explicit(&thread->state, THREAD_LIVE,
+			      memory_order_release);
+	error = timer_arm_sig(thread);
+	count_sig(error ? RING_LOST_TIMER : RING_THREADS);
+}
+
+static bool claim_slot(uint32_t slot, uint32_t pid)
+{
+	struct ring_process *entry = &agent.ring->processes[slot];
+	uint64_t claim = atomic_load(&entry->claim);
+	uint32_t generation = (uint32_t)(claim >> 32) + 1;
+
+	if ((uint32_t)claim != 0 ||
+	    !atomic_compare_exchange_strong(
+		    &entry->claim, &claim, (uint64_t)generation << 32 | pid))
+		return false;
+	atomic_store(&entry->claimed_boot_ns, clock_boot_sig());
+	atomic_store(&entry->signal_number, (uint32_t)agent.signal_number);
+	process->slot = slot;
+	process->generation = generation;
+	return true;
+}
+
+static int claim_any_slot(uint32_t pid)
+{
+	for (uint32_t i = 0; i < RING_PROCESSES; i++) {
+		if (claim_slot((pid + i) % RING_PROCESSES, pid))
+			return 0;
+	}
+	return -EUSERS;
+}
+
+static void seed_ids(void)
+{
+	uint64_t seed = 0;
+
+	if (SYS3(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK) !=
+	    sizeof(seed))
+		seed = clock_monotonic_sig() ^ clock_boot_sig() << 20 ^
+		       (uint64_t)SYS0(SYS_getpid) << 44 ^
+		       (uint64_t)(uintptr_t)&seed;
+	process->id_seed = seed;
+}
+
+static int process_begin_app(uint64_t stack_low, uint64_t stack_top)
+{
+	uint32_t pid = (uint32_t)SYS0(SYS_getpid);
+	struct thread *thread = thread_claim_sig();
+	int error = claim_any_slot(pid);
+
+	if (error || !thread)
+		return -EUSERS;
+	seed_ids();
+	atomic_store(&process->pid, pid);
+	thread_begin_app(thread, stack_low, stack_top);
+	return 0;
+}
+
+static void book_at_exit(struct thread *thread, void *self)
+{
+	if (thread != self && thread->state == THREAD_LIVE)
+		ledger_book_other_sig(thread);
+}
+
+void process_end_app(void)
+{
+	struct thread *self = thread_self_app();
+
+	if (process->pid != (uint32_t)SYS0(SYS_getpid))
+		return;
+	thread_each_sig(book_at_exit, self);
+	if (!self)
+		return;
+	scope_switch_app(self, self->span);
+	ledger_book_app(self, true);
+}
+
+static void before_fork(void)
+{
+	struct thread *self = thread_self_app();
+
+	forking.stack_low = self ? self->stack_low : 0;
+	forking.stack_top = self ? self->stack_top : 0;
+	forking.signal_was_blocked = handler_block_sig(1);
+	worker_hold_app();
+}
+
+static void after_fork_in_parent(void)
+{
+	worker_release_app();
+	if (!forking.signal_was_blocked)
+		handler_block_sig(0);
+}
+
+/* Without MADV_WIPEONFORK (Linux before 4.14) the child has its parent's
+ * threads and spans, and stands aside. */
+static void after_fork_in_child(void)
+{
+	thread_set_self_app(0);
+	if (!agent.forks_wipe ||
+	    process_begin_app(forking.stack_low, forking.stack_top) != 0)
+		agent.active = false;
+	if (!forking.signal_was_blocked)
+		handler_block_sig(0);
+}
+
+int process_begin_main_app(void)
+{
+	uint64_t top = real_stack_end();
+
+	return process_begin_app(top ? top - MAIN_STACK_BYTES : 0, top);
+}
+
+int lifecycle_install(void)
+{
+	if (real_pthread_key_create(&end_key, end_of_thread) != 0)
+		return -EAGAIN;
+	return real_register_atfork(before_fork, after_fork_in_parent,
+				    after_fork_in_child);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes a sample: who works (span), where (registers and stack), how much
+ * (timer periods), into the ring.
+ * Runs on: any thread, in the signal handler.
+ */
+#include "sampler/handler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "preload/process.h"
+#include "preload/thread.h"
+#include "sampler/arch.h"
+#include "sampler/ledger.h"
+#include "sampler/ring.h"
+#include "sampler/worker.h"
+
+/* struct sigaction of the kernel, x86-64. */
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/* The real-time signals that the C library keeps for itself are 32 and 33
+ * (SIGCANCEL, SIGSETXID); search from the far end, which few programs use. */
+#define FIRST_SIGNAL 35
+#define LAST_SIGNAL 60
+
+/* Bytes of stack to copy from `from`, and what is special about them. */
+static size_t stack_extent_sig(struct thread *thread, uint64_t from,
+			       uint32_t *flags)
+{
+	uint64_t bytes;
+
+	if (from >= thread->stack_low && from < thread->stack_top) {
+		bytes = thread->stack_top - from;
+	} else {
+		/* A coroutine's or an alternate stack: what is certain to be
+		 * readable is the rest of the page. */
+		bytes = 4096 - (from & 4095);
+		*flags |= SAMPLE_STACK_UNKNOWN;
+		if (thread->found)
+			thread->lost_stack = from;
+	}
+	if (bytes > SAMPLE_STACK_MAX_BYTES) {
+		bytes = SAMPLE_STACK_MAX_BYTES;
+		*flags |= SAMPLE_STACK_CUT;
+		count_sig(RING_STACKS_CUT);
+	}
+	return bytes;
+}
+
+static void write_sample_sig(struct thread *thread, uint32_t periods,
+			     const ucontext_t *context)
+{
+	uint64_t from = stack_pointer_of_sig(context) & ~UINT64_C(7);
+	uint32_t flags = 0;
+	size_t bytes = stack_extent_sig(thread, from, &flags);
+	struct ring_grip grip;
+	struct record_sample *sample;
+
+	sample = ring_open_sig(&grip, &thread->block_hint, thread->tid,
+			       sizeof(*sample) + bytes);
+	if (!sample)
+		return;
+	if (!span_context_sig(thread->span, &sample->span))
+		zero_bytes_sig(&sample->span, sizeof(sample->span));
+	sample->cpu_ns = periods * agent.period_ns;
+	sample->count = periods;
+	sample->flags = flags;
+	save_registers_sig(context, sample->registers);
+	sample->stack_address = from;
+	sample->stack_bytes = (uint32_t)bytes;
+	copy_bytes_sig(sample->stack, (const void *)(uintptr_t)from, bytes);
+	ring_close_sig(&grip, RECORD_SAMPLE, sizeof(*sample) + bytes);
+	/* Only what was written counts as shown; the ledger books the rest. */
+	ledger_sample_sig(thread, periods);
+	count_sig(RING_SAMPLES);
+}
+
+/* Overruns as the kernel counts them: further expiries since this signal was
+ * queued. */
+static uint32_t periods_of_sig(const siginfo_t *info)
+{
+	uint32_t most = ledger_most_periods_sig();
+	uint32_t periods = 1 + (uint32_t)info->si_overrun;
+
+	return periods < most ? periods : most;
+}
+
+static void handle_sig(int number, siginfo_t *info, void *context)
+{
+	struct thread *thread;
+
+	(void)number;
+	if (info->si_code != SI_TIMER)
+		return;
+	thread = thread_from_cookie_sig(info->si_value.sival_ptr);
+	if (!thread)
+		return;
+	write_sample_sig(thread, periods_of_sig(info), context);
+	atomic_fetch_add_explicit(&process->activity, 1, memory_order_relaxed);
+	worker_wanted_sig();
+}
+
+static bool is_free(int number)
+{
+	struct kernel_sigaction now;
+
+	return SYS4(SYS_rt_sigaction, number, 0, &now, 8) == 0 && !now.handler;
+}
+
+/*
+ * SA_RESTART and a CPU clock: a sleeping thread is not interrupted. SA_ONSTACK:
+ * Go's threads demand it, and it is harmless elsewhere. Every signal waits
+ * while a sample is taken, so that no handler of the program's runs inside
+ * ours.
+ */
+int handler_install(void)
+{
+	struct kernel_sigaction ours = {
+		.handler = handle_sig,
+		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK |
+			 ARCH_SA_RESTORER,
+		.restorer = arch_sigreturn,
+		.mask = UINT64_MAX,
+	};
+
+	for (int number = LAST_SIGNAL; number >= FIRST_SIGNAL; number--) {
+		if (!is_free(number))
+			continue;
+		if (SYS4(SYS_rt_sigaction, number, &ours, 0, 8) != 0)
+			continue;
+		agent.signal_number = number;
+		return 0;
+	}
+	return -EBUSY;
+}
+
+int handler_block_sig(int block)
+{
+	uint64_t bit = UINT64_C(1) << (agent.signal_number - 1);
+	uint64_t before = 0;
+
+	SYS4(SYS_rt_sigprocmask, block ? SIG_BLOCK : SIG_UNBLOCK, &bit,
+	     &before, 8);
+	return (before & bit) != 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger of each thread's CPU time.
+ * Runs on: the program's threads, the sampler thread (ledger_book_other_sig),
+ * the handler (ledger_sample_sig).
+ */
+#include "sampler/ledger.h"
+
+#include "preload/process.h"
+#include "sampler/arch.h"
+#include "sampler/ring.h"
+#include "sampler/timer.h"
+
+/* A tick of the slowest kernel (CONFIG_HZ=100) and a bit: timers of a higher
+ * rate expire several times a tick. */
+#define LONGEST_TICK_NS UINT64_C(12000000)
+
+uint32_t ledger_most_periods_sig(void)
+{
+	uint64_t periods = LONGEST_TICK_NS / agent.period_ns;
+
+	return periods < 2 ? 2 : (uint32_t)periods;
+}
+
+void ledger_sample_sig(struct thread *thread, uint32_t periods)
+{
+	atomic_fetch_add_explicit(&thread->accounted_ns,
+				  (int64_t)(periods * agent.period_ns),
+				  memory_order_relaxed);
+}
+
+void ledger_switch_app(struct thread *thread, span_handle from,
+		       int64_t cpu_ns)
+{
+	int64_t accounted = atomic_load_explicit(&thread->accounted_ns,
+						 memory_order_relaxed);
+	int64_t owed = (cpu_ns - thread->switch_cpu_ns) -
+		       (accounted - thread->switch_accounted_ns);
+
+	if (from && owed > thread->owed_ns &&
+	    span_context_sig(from, &thread->owed))
+		thread->owed_ns = owed;
+	thread->switch_cpu_ns = cpu_ns;
+	thread->switch_accounted_ns = accounted;
+}
+
+static void emit_sig(struct thread *thread, const struct span_context *span,
+		     int64_t cpu_ns)
+{
+	struct ring_grip grip;
+	struct record_unsampled *record;
+
+	if (cpu_ns <= 0)
+		return;
+	record = ring_open_sig(&grip, &thread->block_hint, thread->tid,
+			       sizeof(*record));
+	if (!record)
+		return;
+	if (span)
+		copy_bytes_sig(&record->span, span, sizeof(*span));
+	else
+		zero_bytes_sig(&record->span, sizeof(record->span));
+	record->cpu_ns = (uint64_t)cpu_ns;
+	ring_close_sig(&grip, RECORD_UNSAMPLED, sizeof(*record));
+}
+
+/* What remains of `owed_ns` when the process's debt was paid from it. */
+static int64_t pay_debt_sig(int64_t owed_ns)
+{
+	int64_t debt = atomic_load(&process->debt_ns);
+	int64_t paid;
+
+	do {
+		paid = debt < owed_ns ? debt : owed_ns;
+		if (paid <= 0)
+			return owed_ns;
+	} while (!atomic_compare_exchange_weak(&process->debt_ns, &debt,
+					       debt - paid));
+	return owed_ns - paid;
+}
+
+/* Claims the difference between clock and account; of several callers one
+ * gets it. May be negative. */
+static int64_t settle_sig(struct thread *thread, bool last)
+{
+	int64_t cpu = thread_cpu_sig(thread->tid);
+	int64_t accounted = atomic_load(&thread->accounted_ns);
+	int64_t owed;
+
+	do {
+		owed = cpu - accounted;
+		if (cpu < 0 || owed == 0 || (owed < 0 && !last))
+			return 0;
+	} while (!atomic_compare_exchange_weak(&thread->accounted_ns,
+					       &accounted, cpu));
+	return owed;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void ledger_book_app(struct thread *thread, bool last)
+{
+	int64_t owed = settle_sig(thread, last);
+	int64_t labelled;
+
+	atomic_store_explicit(&thread->booked_window,
+			      atomic_load(&process->window),
+			      memory_order_relaxed);
+	if (owed < 0) {
+		atomic_fetch_sub(&process->debt_ns, owed);
+		return;
+	}
+	owed = pay_debt_sig(owed);
+	labelled = smaller(owed, thread->owed_ns);
+	emit_sig(thread, &thread->owed, labelled);
+	emit_sig(thread, 0, owed - labelled);
+	thread->owed_ns = 0;
+	/* The account now says what the clock says. */
+	thread->switch_accounted_ns = atomic_load(&thread->accounted_ns);
+	thread->switch_cpu_ns = thread->switch_accounted_ns;
+}
+
+void ledger_book_other_sig(struct thread *thread)
+{
+	int64_t owed = settle_sig(thread, false);
+
+	emit_sig(thread, 0, pay_debt_sig(owed));
+}

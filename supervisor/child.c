@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork and exec, with the error of exec told to the parent.
+ * Runs on: the supervisor and its children.
+ */
+#include "supervisor/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/rendezvous.h"
+
+/* A pipe that closes when exec succeeds, or brings errno when it fails. */
+static pid_t fork_with_pipe(int *fd)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	pid = fork();
+	*fd = ends[pid == 0];
+	close(ends[pid != 0]);
+	if (pid < 0)
+		close(*fd);
+	return pid;
+}
+
+static int result_of(int fd)
+{
+	int error = 0;
+	ssize_t got;
+
+	do
+		got = read(fd, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	close(fd);
+	return got == sizeof(error) ? -error : 0;
+}
+
+__attribute__((noreturn)) static void report(int fd)
+{
+	int error = errno;
+
+	if (write(fd, &error, sizeof(error)) < 0)
+		_exit(125);
+	_exit(127);
+}
+
+/* Out of the way of the numbers that they are to get. */
+static int move_up(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 16);
+}
+
+static void become_exporter(const char *path, int ring_fd, int listen_fd,
+			    int pipe_fd)
+{
+	char name[] = "spanprof-exporter";
+	char supervised[] = "--supervised";
+	char *arguments[] = {name, supervised, NULL};
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	pipe_fd = move_up(pipe_fd);
+	ring_fd = move_up(ring_fd);
+	listen_fd = move_up(listen_fd);
+	for (int fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	dup2(ring_fd, RENDEZVOUS_RING_FD);
+	dup2(listen_fd, RENDEZVOUS_LISTEN_FD);
+	unsetenv("LD_PRELOAD");
+	setenv("SPANPROF_DISABLED", "true", 1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv(path, arguments);
+	report(pipe_fd);
+}
+
+int child_start_exporter(const char *path, int ring_fd, int listen_fd,
+			 pid_t *pid)
+{
+	int fd;
+	int error;
+
+	*pid = fork_with_pipe(&fd);
+	if (*pid < 0)
+		return -errno;
+	if (*pid == 0)
+		become_exporter(path, ring_fd, listen_fd, fd);
+	error = result_of(fd);
+	if (error)
+		*pid = 0;
+	return error;
+}
+
+int child_start_program(char **command, const sigset_t *mask, pid_t *pid)
+{
+	int fd;
+
+	*pid = fork_with_pipe(&fd);
+	if (*pid < 0)
+		return -errno;
+	if (*pid == 0) {
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		execvp(command[0], command);
+		report(fd);
+	}
+	return result_of(fd);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts the supervisor's two children.
+ */
+#ifndef SUPERVISOR_CHILD_H
+#define SUPERVISOR_CHILD_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* The exporter, with its two descriptors in their places and no preload.
+ * Returns 0, or the negative errno with which its execve failed. */
+int child_start_exporter(const char *path, int ring_fd, int listen_fd,
+			 pid_t *pid);
+
+/* The program, looked up in PATH, with the signal mask that the supervisor was
+ * started with. Returns 0 or the negative errno of execvp. */
+int child_start_program(char **command, const sigset_t *mask, pid_t *pid);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spanprof-supervisor: the parent of a profiled program and of its exporter.
+ * Runs on: a process of its own, single-threaded; libc only. It parses nothing
+ * that the program writes.
+ *
+ *	spanprof-supervisor EXPORTER LIBRARY PROGRAM [ARGUMENT]...
+ *
+ * spanprof-run executes it. Status: the program's own, or death by the same
+ * signal; 125 when the supervisor itself fails, 126 and 127 as env(1).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/rendezvous.h"
+#include "supervisor/child.h"
+
+#define STATUS_FAILED 125
+
+/* How long the exporter may take for its last delivery once no process of the
+ * tree lives. */
+#define DELIVERY_NS UINT64_C(5000000000)
+
+extern char **environ;
+
+struct supervisor {
+	pid_t program;
+	pid_t exporter; /* 0: none, or gone */
+	int status;	/* of the program, as wait tells it */
+	bool ended;
+	struct ring *ring; /* NULL: nothing to be read from */
+	int signal_fd;
+	sigset_t before;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A run of its own: its processes share an exporter with nobody else. */
+static void name_run(void)
+{
+	unsigned long long number = 0;
+	char text[32];
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
+		number = (unsigned long long)getpid() << 32 ^ now_ns();
+	snprintf(text, sizeof(text), "%016llx", number);
+	setenv("SPANPROF_RUN", text, 1);
+}
+
+/* Ours in front of what is there. */
+static void add_preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *value = NULL;
+
+	if (others && *others) {
+		if (asprintf(&value, "%s:%s", library, others) >= 0)
+			setenv("LD_PRELOAD", value, 1);
+		free(value);
+		return;
+	}
+	setenv("LD_PRELOAD", library, 1);
+}
+
+static void complain(const char *what, int error)
+{
+	fprintf(stderr,
+		"spanprof: %s: %s; the program runs without being profiled\n",
+		what, strerror(error));
+}
+
+/* The ring and the socket are ours, the exporter inherits them. */
+static void start_exporter(struct supervisor *supervisor, const char *path)
+{
+	char name[RENDEZVOUS_NAME_BYTES];
+	int error = rendezvous_name(name, environ);
+	int listener = error ? error : rendezvous_listen(name);
+	int ring = listener < 0 ? listener : rendezvous_create_ring();
+
+	if (ring < 0) {
+		complain("cannot prepare the shared memory", -ring);
+		return;
+	}
+	supervisor->ring = rendezvous_map(ring);
+	error = child_start_exporter(path, ring, listener,
+				     &supervisor->exporter);
+	if (error)
+		complain(path, -error);
+	close(ring);
+	close(listener);
+}
+
+static void watch_signals(struct supervisor *supervisor)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	/* Stopping and going on is done to us as to any program. */
+	sigdelset(&all, SIGTSTP);
+	sigdelset(&all, SIGTTIN);
+	sigdelset(&all, SIGTTOU);
+	sigdelset(&all, SIGCONT);
+	/* Faults of our own are not to be waited for. */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGTRAP);
+	sigprocmask(SIG_SETMASK, &all, &supervisor->before);
+	supervisor->signal_fd = signalfd(-1, &all, SFD_CLOEXEC);
+}
+
+static void reap(struct supervisor *supervisor)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == supervisor->program) {
+			supervisor->status = status;
+			supervisor->ended = true;
+		} else if (pid == supervisor->exporter) {
+			supervisor->exporter = 0;
+		}
+	}
+}
+
+/* What somebody sent to us was meant for the program. What the kernel sends to
+ * a terminal's whole process group has reached it already. */
+static bool was_sent(const struct signalfd_siginfo *info)
+{
+	return info->ssi_code <= 0;
+}
+
+static void take_signal(struct supervisor *supervisor)
+{
+	struct signalfd_siginfo info;
+
+	if (read(supervisor->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGCHLD)
+		reap(supervisor);
+	else if (!supervisor->ended && was_sent(&info))
+		kill(supervisor->program, (int)info.ssi_signo);
+}
+
+static void wait_signal(struct supervisor *supervisor, int timeout_ms)
+{
+	struct pollfd fd = {supervisor->signal_fd, POLLIN, 0};
+
+	if (poll(&fd, 1, timeout_ms) > 0)
+		take_signal(supervisor);
+}
+
+static bool tree_lives(const struct supervisor *supervisor)
+{
+	return supervisor->ring &&
+	       atomic_load(&supervisor->ring->header.live_processes) > 0;
+}
+
+/* The exporter ends when the last process of the tree has gone; from then on it
+ * has a while to deliver. */
+static void await_delivery(struct supervisor *supervisor)
+{
+	uint64_t limit_ns = now_ns() + DELIVERY_NS;
+
+	if (!supervisor->exporter)
+		return;
+	kill(supervisor->exporter, SIGTERM);
+	while (supervisor->exporter && now_ns() < limit_ns) {
+		wait_signal(supervisor, 200);
+		if (tree_lives(supervisor))
+			limit_ns = now_ns() + DELIVERY_NS;
+	}
+	if (!supervisor->exporter)
+		return;
+	fputs("spanprof: the exporter did not finish in time; the last samples "
+	      "are lost\n",
+	      stderr);
+	kill(supervisor->exporter, SIGKILL);
+}
+
+static void summarize(const struct supervisor *supervisor)
+{
+	const struct ring_header *header = &supervisor->ring->header;
+	const char *quiet = getenv("SPANPROF_QUIET");
+	const char *output = getenv("SPANPROF_OUTPUT");
+
+	if ((quiet && *quiet) || !supervisor->ring)
+		return;
+	if (!output || !*output)
+		output = "spanprof.out";
+	fprintf(stderr,
+		"spanprof: %llu samples, %llu requests; see: spanprof spans "
+		"%s\n",
+		(unsigned long long)header->counters[RING_SAMPLES],
+		(unsigned long long)header->counters[RING_SPANS], output);
+}
+
+/* Ends as the program did. */
+static int pass_on(int status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t one;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	/* The program has left its core; a second one is of no use. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+static int run(struct supervisor *supervisor, char **command)
+{
+	int error = child_start_program(command, &supervisor->before,
+					&supervisor->program);
+
+	if (error) {
+		fprintf(stderr, "spanprof: cannot run %s: %s\n", command[0],
+			strerror(-error));
+		if (supervisor->exporter)
+			kill(supervisor->exporter, SIGTERM);
+		return error == -ENOENT ? 127 : 126;
+	}
+	while (!supervisor->ended)
+		wait_signal(supervisor, -1);
+	await_delivery(supervisor);
+	summarize(supervisor);
+	return pass_on(supervisor->status);
+}
+
+int main(int argc, char **argv)
+{
+	struct supervisor supervisor = {.signal_fd = -1};
+
+	if (argc < 4) {
+		fputs("spanprof-supervisor is started by spanprof-run; see: "
+		      "spanprof-run --help\n",
+		      stderr);
+		return STATUS_FAILED;
+	}
+	name_run();
+	watch_signals(&supervisor);
+	if (supervisor.signal_fd < 0) {
+		fprintf(stderr, "spanprof: signalfd: %s\n", strerror(errno));
+		return STATUS_FAILED;
+	}
+	start_exporter(&supervisor, argv[1]);
+	add_preload(argv[2]);
+	return run(&supervisor, argv + 3);
+}
