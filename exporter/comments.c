@@ -56,8 +56,7 @@ static void add(struct writer *writer, const char *key, uint64_t value)
 static void add_ring_counts(struct writer *writer, struct recorder *recorder)
 {
 	for (unsigned i = 0; i < RING_COUNTERS; i++) {
-		uint64_t now =
-			atomic_load(&recorder->ring->header.counters[i]);
+		uint64_t now = atomic_load(&recorder->ring->header.counters[i]);
 
 		add(writer, ring_names[i], now - recorder->ring_counts[i]);
 		recorder->ring_counts[i] = now;

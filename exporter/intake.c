@@ -167,8 +167,8 @@ static int empty_blocks(struct intake *intake)
 		/* A look before the take, so that empty ones stay in peace. */
 		if (atomic_load_explicit(&block->used, memory_order_relaxed) ==
 			    0 &&
-		    atomic_load_explicit(&block->owner,
-					 memory_order_relaxed) == 0)
+		    atomic_load_explicit(&block->owner, memory_order_relaxed) ==
+			    0)
 			continue;
 		if (!take_block(intake, i))
 			continue;

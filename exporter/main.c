@@ -112,8 +112,8 @@ static int watch_signals(struct exporter *exporter)
 	if (exporter->signal_fd < 0 || exporter->epoll_fd < 0)
 		return -errno;
 	event.data.fd = exporter->signal_fd;
-	return epoll_ctl(exporter->epoll_fd, EPOLL_CTL_ADD,
-			 exporter->signal_fd, &event) == 0
+	return epoll_ctl(exporter->epoll_fd, EPOLL_CTL_ADD, exporter->signal_fd,
+			 &event) == 0
 		       ? 0
 		       : -errno;
 }

@@ -55,8 +55,8 @@ static bool start_time(uint32_t pid, uint64_t *boot_ns)
 			    " %*s %*s %*s %*s %*s %*s %*s %llu",
 			    &ticks) != 1)
 		return false;
-	*boot_ns = ticks * (UINT64_C(1000000000) /
-			    (uint64_t)sysconf(_SC_CLK_TCK));
+	*boot_ns =
+		ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
 }
 
@@ -185,8 +185,7 @@ static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 
 static void release(struct processes *processes, struct known_process *process)
 {
-	struct ring_process *entry =
-		&processes->ring->processes[process->slot];
+	struct ring_process *entry = &processes->ring->processes[process->slot];
 	uint64_t claim = (uint64_t)process->generation << 32 | process->pid;
 
 	if (processes->gone)
@@ -265,7 +264,8 @@ bool processes_owner_is_dead(struct processes *processes, uint64_t owner)
 		slot < RING_PROCESSES ? processes->by_slot[slot] : NULL;
 
 	/* No such process: it was released, or the token is made up. */
-	if (!process || (process->generation & 0xffff) != (owner >> 32 & 0xffff))
+	if (!process ||
+	    (process->generation & 0xffff) != (owner >> 32 & 0xffff))
 		return true;
 	return process->dead || !task_exists(process->pid, (uint32_t)owner);
 }

@@ -60,8 +60,8 @@ static void fill_labels(const struct recorder *recorder,
 static void begin_window(struct recorder *recorder)
 {
 	recorder->window_start_ns = now_ns(CLOCK_MONOTONIC);
-	recorder->clock_offset_ns = (int64_t)(now_ns(CLOCK_REALTIME) -
-					      recorder->window_start_ns);
+	recorder->clock_offset_ns =
+		(int64_t)(now_ns(CLOCK_REALTIME) - recorder->window_start_ns);
 	memset(&recorder->counts, 0, sizeof(recorder->counts));
 }
 
@@ -158,8 +158,7 @@ static void after_adding(struct recorder *recorder, bool added)
 		close_window(recorder);
 }
 
-static void add_sample(struct recorder *recorder,
-		       struct known_process *process,
+static void add_sample(struct recorder *recorder, struct known_process *process,
 		       const struct record_sample *sample,
 		       enum complete_result result)
 {

@@ -21,7 +21,7 @@
 struct recorder_counts {
 	uint64_t stacks[COMPLETE_RESULTS];
 	uint64_t labelled;
-	uint64_t late;	  /* waited for a list of modules */
+	uint64_t late;    /* waited for a list of modules */
 	uint64_t orphans; /* records of no known process */
 	uint64_t dropped; /* no memory */
 };
@@ -41,7 +41,7 @@ struct recorder {
 	int64_t clock_offset_ns;  /* to the time since 1970 */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
-	struct stack stack;		     /* of the sample at hand */
+	struct stack stack;                  /* of the sample at hand */
 };
 
 /* `output_folder` is absolute and outlives the recorder. Returns 0 or

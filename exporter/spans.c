@@ -72,7 +72,8 @@ static struct entry *lookup(const struct spans *spans,
 	return entry;
 }
 
-static struct entry *add(struct spans *spans, const struct span_context *context)
+static struct entry *add(struct spans *spans,
+			 const struct span_context *context)
 {
 	struct entry *entry;
 
@@ -93,9 +94,8 @@ static struct entry *add(struct spans *spans, const struct span_context *context
 
 static void end(struct spans *spans, struct entry *entry, uint64_t end_ns)
 {
-	entry->span.end_ns = end_ns < entry->span.start_ns
-				     ? entry->span.start_ns
-				     : end_ns;
+	entry->span.end_ns =
+		end_ns < entry->span.start_ns ? entry->span.start_ns : end_ns;
 	append(&spans->ended, entry);
 }
 

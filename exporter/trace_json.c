@@ -165,9 +165,9 @@ void trace_json_add(struct trace_json *json, const struct known_span *span)
 			object, "parentSpanId",
 			id_text(span->context.parent_id, SPAN_ID_BYTES));
 	if (span->http_status >= 500)
-		json_object_set_new(object, "status",
-				    json_pack("{s:i}", "code",
-					      STATUS_CODE_ERROR));
+		json_object_set_new(
+			object, "status",
+			json_pack("{s:i}", "code", STATUS_CODE_ERROR));
 	json_array_append_new(json->spans, object);
 }
 

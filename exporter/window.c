@@ -173,8 +173,8 @@ struct place {
 static bool find_location(const struct window *window,
 			  const struct place *place, uint32_t *index)
 {
-	struct item *known = find(window->tables->locations, place,
-				  sizeof(*place));
+	struct item *known =
+		find(window->tables->locations, place, sizeof(*place));
 
 	if (known)
 		*index = known->index;
@@ -404,8 +404,8 @@ bool window_add_stack(struct window *window, struct address_map *map,
 		if (!intern_frame(window, map, &stack->frames[i], &to[i]))
 			goto drop;
 	}
-	if (marker && !intern_special(window, WINDOW_TRUNCATED,
-				      &to[stack->count]))
+	if (marker &&
+	    !intern_special(window, WINDOW_TRUNCATED, &to[stack->count]))
 		goto drop;
 	count(window, weight);
 	return add_up(window, item, locations);

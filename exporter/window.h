@@ -36,11 +36,11 @@ struct window_labels {
 struct window_mapping {
 	uint32_t path_text;
 	uint32_t build_id_text; /* 0: none */
-	uint64_t limit;		/* above all of its locations */
+	uint64_t limit;         /* above all of its locations */
 };
 
 struct window_function {
-	uint32_t name;	      /* strings */
+	uint32_t name;        /* strings */
 	uint32_t system_name; /* mangled */
 };
 
@@ -52,7 +52,7 @@ struct window_location {
 
 struct window_sample {
 	struct window_labels labels; /* span_name: see name_text */
-	uint32_t name_text;	     /* strings; 0: none */
+	uint32_t name_text;          /* strings; 0: none */
 	uint64_t count;
 	uint64_t cpu_ns;
 	const uint32_t *locations; /* leaf first */
@@ -68,10 +68,10 @@ struct window {
 	struct window_location *locations;
 	uint32_t location_count;
 	uint32_t sample_count;
-	uint64_t frame_count;	/* sum of all samples' location_count */
-	uint64_t labelled_ns;	/* CPU time under a span... */
-	uint64_t total_ns;	/* ...and in all */
-	uint64_t unsampled_ns;	/* of which no sample shows a stack */
+	uint64_t frame_count;  /* sum of all samples' location_count */
+	uint64_t labelled_ns;  /* CPU time under a span... */
+	uint64_t total_ns;     /* ...and in all */
+	uint64_t unsampled_ns; /* of which no sample shows a stack */
 
 	struct window_tables *tables; /* private */
 };

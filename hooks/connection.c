@@ -28,10 +28,10 @@
 struct connection {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t abandoned; /* someone could not wait for the lock */
-	uint32_t reads;	     /* counts the reads */
-	uint32_t head_read;  /* the read that brought the last head */
-	span_handle answered; /* begun, not ended */
-	span_handle first;    /* of those that wait, linked by span->next */
+	uint32_t reads;             /* counts the reads */
+	uint32_t head_read;         /* the read that brought the last head */
+	span_handle answered;       /* begun, not ended */
+	span_handle first; /* of those that wait, linked by span->next */
 	span_handle last;
 	struct http1_request_stream in;
 	struct http1_response_stream out;
@@ -42,8 +42,8 @@ static struct connection *connections;
 
 int connection_table_map(void)
 {
-	connections = process_memory(sizeof(*connections) * CONNECTION_LIMIT,
-				     false);
+	connections =
+		process_memory(sizeof(*connections) * CONNECTION_LIMIT, false);
 	if (!connections)
 		return -ENOMEM;
 	connection_roles = process_memory(CONNECTION_LIMIT, false);
@@ -231,16 +231,15 @@ static void sent_part(struct connection *c, int fd, const uint8_t *bytes,
 	}
 }
 
-static void each_part(int fd, const struct iovec *parts, size_t count,
-		      size_t length,
-		      void (*part)(struct connection *, int, const uint8_t *,
-				   size_t))
+static void
+each_part(int fd, const struct iovec *parts, size_t count, size_t length,
+	  void (*part)(struct connection *, int, const uint8_t *, size_t))
 {
 	struct connection *c = &connections[fd];
 
 	for (size_t i = 0; i < count && length; i++) {
-		size_t bytes = parts[i].iov_len < length ? parts[i].iov_len
-							 : length;
+		size_t bytes =
+			parts[i].iov_len < length ? parts[i].iov_len : length;
 
 		part(c, fd, parts[i].iov_base, bytes);
 		length -= bytes;

@@ -35,8 +35,8 @@ static inline enum connection_role connection_role_app(int fd)
 {
 	if ((unsigned)fd >= CONNECTION_LIMIT || !connection_roles)
 		return CONNECTION_NONE;
-	return (enum connection_role)atomic_load_explicit(
-		&connection_roles[fd], memory_order_relaxed);
+	return (enum connection_role)atomic_load_explicit(&connection_roles[fd],
+							  memory_order_relaxed);
 }
 
 static inline bool connection_is_followed_app(int fd)

@@ -10,8 +10,10 @@
 #include "preload/real.h"
 
 /* Bounds of the section, made by the linker. */
-extern struct hook __start_spanprof_hooks[] __attribute__((visibility("hidden")));
-extern struct hook __stop_spanprof_hooks[] __attribute__((visibility("hidden")));
+extern struct hook __start_spanprof_hooks[]
+	__attribute__((visibility("hidden")));
+extern struct hook __stop_spanprof_hooks[]
+	__attribute__((visibility("hidden")));
 
 /* For a program that found our definition of a function which its C library
  * does not have. */

@@ -33,8 +33,8 @@ struct hook {
 
 #define HOOK(function)                                                         \
 	static struct hook hook_##function                                     \
-		__attribute__((section("spanprof_hooks"), used)) = {           \
-			#function, 0}
+		__attribute__((section("spanprof_hooks"), used)) = {#function, \
+								    0}
 
 #define REAL(function) ((__typeof__(&function))hook_real(&hook_##function))
 

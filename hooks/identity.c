@@ -40,14 +40,14 @@ static void release(bool held)
 }
 
 /* A shim of this kind: the parameters with their types, and as arguments. */
-#define ALONE(name, parameters, arguments)                                     \
-	EXPORT int name parameters                                             \
-	{                                                                      \
-		bool held = hold();                                            \
-		int result = REAL(name) arguments;                             \
-                                                                               \
-		release(held);                                                 \
-		return result;                                                 \
+#define ALONE(name, parameters, arguments)         \
+	EXPORT int name parameters                 \
+	{                                          \
+		bool held = hold();                \
+		int result = REAL(name) arguments; \
+                                                   \
+		release(held);                     \
+		return result;                     \
 	}
 
 ALONE(setuid, (uid_t uid), (uid))

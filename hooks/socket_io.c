@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is read from and written to sockets (glibc 2.2.5 and later; the _chk
- * forms are what _FORTIFY_SOURCE makes of the plain ones). One request is a head
- * in the bytes of an accepted socket, see hooks/connection.h.
+ * forms are what _FORTIFY_SOURCE makes of the plain ones). One request is a
+ * head in the bytes of an accepted socket, see hooks/connection.h.
  * Runs on: the program's threads.
  */
 #undef _FORTIFY_SOURCE

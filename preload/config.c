@@ -57,8 +57,8 @@ static int word_index(const char *value, const char *const *words)
 /* 1, 0, or -1 when the value is no truth value. */
 static int truth(const char *value)
 {
-	static const char *const words[] = {"false", "true", "0",   "1",
-					    "no",    "yes",  "off", "on", 0};
+	static const char *const words[] = {"false", "true", "0",  "1", "no",
+					    "yes",   "off",  "on", 0};
 	int i = word_index(value, words);
 
 	return i < 0 ? -1 : i & 1;
@@ -115,8 +115,8 @@ static void read_rate(struct config *config, const struct source *from)
 
 static void read_interval(struct config *config, const struct source *from)
 {
-	static const struct unit time[] = {{"s", 1000}, {"", 1000}, {"ms", 1},
-					   {0, 0}};
+	static const struct unit time[] = {
+		{"s", 1000}, {"", 1000}, {"ms", 1}, {0, 0}};
 	const char *value =
 		config_lookup(from->environment, "SPANPROF_INTERVAL");
 	uint64_t interval;
@@ -148,9 +148,10 @@ static void read_spans(struct config *config, const struct source *from)
 static void read_output_max(struct config *config, const struct source *from)
 {
 	static const struct unit bytes[] = {
-		{"", 1},     {"b", 1},	   {"k", 1024},	 {"kib", 1024},
-		{"m", MIB},  {"mib", MIB}, {"g", GIB},	 {"gib", GIB},
-		{"kb", 1000}, {"mb", 1000000}, {"gb", 1000000000}, {0, 0}};
+		{"", 1},         {"b", 1},           {"k", 1024},
+		{"kib", 1024},   {"m", MIB},         {"mib", MIB},
+		{"g", GIB},      {"gib", GIB},       {"kb", 1000},
+		{"mb", 1000000}, {"gb", 1000000000}, {0, 0}};
 	const char *value =
 		config_lookup(from->environment, "SPANPROF_OUTPUT_MAX");
 	uint64_t size;

@@ -17,7 +17,11 @@
 #define CONFIG_SERVICE_BYTES 256
 
 /* Which span labels a sample (SPANPROF_SPANS). */
-enum config_spans { CONFIG_SPANS_ROOT, CONFIG_SPANS_ALL, CONFIG_SPANS_NONE };
+enum config_spans {
+	CONFIG_SPANS_ROOT,
+	CONFIG_SPANS_ALL,
+	CONFIG_SPANS_NONE
+};
 
 enum config_log_level {
 	CONFIG_LOG_ERROR,
@@ -28,13 +32,13 @@ enum config_log_level {
 
 struct config {
 	bool disabled;
-	uint32_t rate_hz;	   /* CPU samples a second and thread */
-	uint32_t interval_ms;	   /* length of a window */
+	uint32_t rate_hz;     /* CPU samples a second and thread */
+	uint32_t interval_ms; /* length of a window */
 	enum config_spans spans;
-	uint64_t output_max_bytes; /* bound of the output folder */
-	char output[CONFIG_PATH_BYTES];	/* folder; "spanprof.out" if unset */
+	uint64_t output_max_bytes;      /* bound of the output folder */
+	char output[CONFIG_PATH_BYTES]; /* folder; "spanprof.out" if unset */
 	char service[CONFIG_SERVICE_BYTES]; /* "" means: named after the exe */
-	char log[CONFIG_PATH_BYTES];	    /* file; "" means no log */
+	char log[CONFIG_PATH_BYTES];        /* file; "" means no log */
 	enum config_log_level log_level;
 };
 

@@ -18,6 +18,7 @@
 #include "preload/thread.h"
 #include "sampler/arch.h"
 #include "sampler/handler.h"
+#include "sampler/timer.h"
 #include "sampler/worker.h"
 
 static int map_memory(void)
@@ -47,12 +48,14 @@ static void begin(char *const *environment)
 	if (agent.config.disabled || real_resolve() != 0 || map_memory() != 0)
 		return;
 	agent.period_ns = UINT64_C(1000000000) / agent.config.rate_hz;
+	timer_measure_tick();
 	agent.ring = attach(environment, &first);
 	if (!agent.ring || handler_install() != 0 || lifecycle_install() != 0)
 		return;
 	if (process_begin_main_app() != 0)
 		return;
-	/* valgrind does not know our kind of thread and would end the program. */
+	/* valgrind does not know our kind of thread and would end the
+	 * program. */
 	process->worker_refused = arch_runs_on_valgrind();
 	agent.active = true;
 	if (first)

@@ -101,8 +101,8 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 	uint32_t generation = (uint32_t)(claim >> 32) + 1;
 
 	if ((uint32_t)claim != 0 ||
-	    !atomic_compare_exchange_strong(
-		    &entry->claim, &claim, (uint64_t)generation << 32 | pid))
+	    !atomic_compare_exchange_strong(&entry->claim, &claim,
+					    (uint64_t)generation << 32 | pid))
 		return false;
 	atomic_store(&entry->claimed_boot_ns, clock_boot_sig());
 	atomic_store(&entry->signal_number, (uint32_t)agent.signal_number);

@@ -24,7 +24,8 @@ void log_line(const char *text, ...)
 	if (!agent.config.log[0])
 		return;
 	va_start(more, text);
-	for (; text && used < LINE_BYTES - 2; text = va_arg(more, const char *)) {
+	for (; text && used < LINE_BYTES - 2;
+	     text = va_arg(more, const char *)) {
 		text_copy_sig(line + used, LINE_BYTES - 1 - used, text);
 		used += text_length_sig(line + used);
 	}

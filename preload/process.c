@@ -53,11 +53,10 @@ uint64_t process_unique_id_sig(void)
 	uint64_t id;
 
 	do {
-		uint64_t n = atomic_fetch_add_explicit(
-			&process->id_counter, 1, memory_order_relaxed);
+		uint64_t n = atomic_fetch_add_explicit(&process->id_counter, 1,
+						       memory_order_relaxed);
 
-		id = mix(process->id_seed +
-			 n * UINT64_C(0x9e3779b97f4a7c15));
+		id = mix(process->id_seed + n * UINT64_C(0x9e3779b97f4a7c15));
 	} while (id == 0);
 	return id;
 }

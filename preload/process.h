@@ -4,8 +4,8 @@
  *
  * Two parts. `agent` is set by the constructor and const from then on; forked
  * children inherit it. `process` lives in memory that the kernel wipes in a
- * forked child (MADV_WIPEONFORK, Linux 4.14), so that whatever kind of fork made
- * the child, it begins with process->pid == 0 and nothing of its parent's.
+ * forked child (MADV_WIPEONFORK, Linux 4.14), so that whatever kind of fork
+ * made the child, it begins with process->pid == 0 and nothing of its parent's.
  */
 #ifndef PRELOAD_PROCESS_H
 #define PRELOAD_PROCESS_H
@@ -18,11 +18,12 @@
 #include "sampler/layout.h"
 
 struct agent {
-	bool active;	   /* false: stand aside, every hook passes through */
+	bool active;       /* false: stand aside, every hook passes through */
 	bool forks_wipe;   /* the kernel wipes `process` in forked children */
 	struct ring *ring; /* mapped shared; NULL unless active */
 	int signal_number; /* the real-time signal that samples */
 	uint64_t period_ns;
+	uint64_t tick_ns; /* how often the kernel looks at CPU timers */
 	struct config config;
 };
 
@@ -38,7 +39,7 @@ struct process {
 	/* 0: this process has not begun yet. Written by process_begin, read
 	 * everywhere. */
 	_Atomic uint32_t pid;
-	uint32_t slot;	     /* in ring->processes */
+	uint32_t slot;       /* in ring->processes */
 	uint32_t generation; /* of the slot */
 	uint64_t id_seed;
 	_Atomic uint64_t id_counter;

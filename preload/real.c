@@ -8,7 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* They moved from libdl to libc with glibc 2.34; both answer to this version. */
+/* They moved from libdl to libc with glibc 2.34; both answer to this
+ * version. */
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
 

@@ -260,8 +260,7 @@ static bool is_sealed(int fd)
 
 static bool header_fits(const struct ring_header *header)
 {
-	return header->magic == RING_MAGIC &&
-	       header->version == RING_VERSION &&
+	return header->magic == RING_MAGIC && header->version == RING_VERSION &&
 	       header->block_bytes == RING_BLOCK_BYTES &&
 	       header->block_count == RING_BLOCKS &&
 	       header->process_count == RING_PROCESSES;

@@ -53,8 +53,8 @@ static uint64_t next_generation(uint64_t state)
 
 static span_handle claim(uint32_t index)
 {
-	uint64_t old = atomic_load_explicit(&table[index].state,
-					    memory_order_relaxed);
+	uint64_t old =
+		atomic_load_explicit(&table[index].state, memory_order_relaxed);
 	uint64_t generation = next_generation(old);
 
 	if (old & CLAIMED)
@@ -70,8 +70,8 @@ static span_handle claim(uint32_t index)
 
 span_handle span_open_app(void)
 {
-	uint32_t at = atomic_fetch_add_explicit(&cursor, 1,
-						memory_order_relaxed);
+	uint32_t at =
+		atomic_fetch_add_explicit(&cursor, 1, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < SPAN_PROBES; i++) {
 		uint32_t index = (at + i) % SPAN_TABLE_SIZE;

@@ -23,8 +23,7 @@ struct pool_head {
 static struct pool_head *head;
 
 /* Initial-exec: reserved at program start, reached without a call. */
-static __thread struct thread *self
-	__attribute__((tls_model("initial-exec")));
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 
 int thread_pool_map(void)
 {
@@ -50,8 +49,8 @@ static bool claim(struct thread *thread)
 	    THREAD_FREE)
 		return false;
 	return atomic_compare_exchange_strong_explicit(
-		&thread->state, &expected, THREAD_CLAIMED,
-		memory_order_acquire, memory_order_relaxed);
+		&thread->state, &expected, THREAD_CLAIMED, memory_order_acquire,
+		memory_order_relaxed);
 }
 
 static struct thread *claim_from(uint32_t start)
@@ -76,8 +75,8 @@ static struct thread *claim_from(uint32_t start)
  * given back, so a search that finds nothing begins again at the start. */
 struct thread *thread_claim_sig(void)
 {
-	uint32_t start = atomic_load_explicit(&head->search,
-					      memory_order_relaxed);
+	uint32_t start =
+		atomic_load_explicit(&head->search, memory_order_relaxed);
 	struct thread *thread = claim_from(start);
 
 	return thread || start == 0 ? thread : claim_from(0);
@@ -113,8 +112,7 @@ struct thread *thread_from_cookie_sig(const void *cookie)
 
 void thread_each_sig(void (*visit)(struct thread *, void *), void *context)
 {
-	uint32_t used = atomic_load_explicit(&head->used,
-					     memory_order_acquire);
+	uint32_t used = atomic_load_explicit(&head->used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < used; i++) {
 		if (atomic_load_explicit(&pool[i].state,

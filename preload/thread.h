@@ -29,8 +29,8 @@ struct thread {
 	_Atomic uint32_t state; /* enum thread_state */
 	/* Written when the thread begins, before its timer exists. */
 	_Atomic uint32_t tid;
-	int32_t timer; /* kernel's timer id, -1 when there is none */
-	bool found;    /* by the sampler thread: no end will be told */
+	int32_t timer;      /* kernel's timer id, -1 when there is none */
+	bool found;         /* by the sampler thread: no end will be told */
 	uint64_t stack_low; /* bounds of its stack; 0 when unknown */
 	uint64_t stack_top;
 	/* A stack pointer whose bounds are wanted. Written by the handler of a
@@ -47,9 +47,9 @@ struct thread {
 	 * books. The others belong to the thread itself. */
 	_Atomic int64_t accounted_ns;
 	_Atomic uint32_t booked_window;
-	int64_t switch_cpu_ns;	     /* thread clock at the last switch */
+	int64_t switch_cpu_ns;       /* thread clock at the last switch */
 	int64_t switch_accounted_ns; /* accounted_ns then */
-	int64_t owed_ns;	     /* most unsampled CPU of one span... */
+	int64_t owed_ns;             /* most unsampled CPU of one span... */
 	struct span_context owed;    /* ...and that span */
 
 	/* Requests that began on this thread and are open. Written by this

@@ -38,8 +38,8 @@ static inline long sys6_sig(long number, long a, long b, long c, long d, long e,
 }
 
 #define SYS_ARG(x) ((long)(uintptr_t)(x))
-#define SYS6(n, a, b, c, d, e, f)                                              \
-	sys6_sig(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d),            \
+#define SYS6(n, a, b, c, d, e, f)                                   \
+	sys6_sig(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), \
 		 SYS_ARG(e), SYS_ARG(f))
 #define SYS5(n, a, b, c, d, e) SYS6(n, a, b, c, d, e, 0)
 #define SYS4(n, a, b, c, d) SYS6(n, a, b, c, d, 0, 0)

@@ -124,8 +124,8 @@ int handler_install(void)
 {
 	struct kernel_sigaction ours = {
 		.handler = handle_sig,
-		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK |
-			 ARCH_SA_RESTORER,
+		.flags =
+			SA_SIGINFO | SA_RESTART | SA_ONSTACK | ARCH_SA_RESTORER,
 		.restorer = arch_sigreturn,
 		.mask = UINT64_MAX,
 	};
@@ -146,7 +146,7 @@ int handler_block_sig(int block)
 	uint64_t bit = UINT64_C(1) << (agent.signal_number - 1);
 	uint64_t before = 0;
 
-	SYS4(SYS_rt_sigprocmask, block ? SIG_BLOCK : SIG_UNBLOCK, &bit,
-	     &before, 8);
+	SYS4(SYS_rt_sigprocmask, block ? SIG_BLOCK : SIG_UNBLOCK, &bit, &before,
+	     8);
 	return (before & bit) != 0;
 }

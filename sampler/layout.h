@@ -9,11 +9,12 @@
  *
  * A block is a buffer with a try-lock. Whoever wants to write takes a free one
  * (compare-and-swap of `owner` from 0 to its own token), appends whole records,
- * publishes them with a release store to `used` and gives the block back. Nobody
- * ever waits: a writer that finds no block drops the record and counts it. The
- * exporter takes blocks in the same way, copies the `used` bytes and resets it.
- * A record that its writer never finished lies beyond `used` and is not seen; a
- * block whose owner died is taken over once the owner is known to be dead.
+ * publishes them with a release store to `used` and gives the block back.
+ * Nobody ever waits: a writer that finds no block drops the record and counts
+ * it. The exporter takes blocks in the same way, copies the `used` bytes and
+ * resets it. A record that its writer never finished lies beyond `used` and is
+ * not seen; a block whose owner died is taken over once the owner is known to
+ * be dead.
  *
  * The exporter trusts nothing in here except its own private copies.
  */
@@ -33,19 +34,19 @@
 
 /* Statistics, added up by all producers; units are events. */
 enum ring_counter {
-	RING_SAMPLES,		  /* samples written */
-	RING_LOST_NO_BLOCK,	  /* records dropped, every block in use */
-	RING_LOST_NO_THREAD,	  /* threads not sampled, no free record */
-	RING_LOST_TIMER,	  /* threads not sampled, timer refused */
-	RING_STACKS_CUT,	  /* stack copies that hit the size limit */
-	RING_THREADS,		  /* threads given a timer */
-	RING_HEADS,		  /* HTTP request heads read */
-	RING_SPANS,		  /* spans begun */
-	RING_SPANS_NO_RECORD,	  /* requests without a span, table full */
-	RING_AMBIGUOUS,		  /* requests unlabelled: thread is a loop */
-	RING_UNPARSABLE,	  /* connections given up: not HTTP/1 */
-	RING_DESCRIPTORS_BEYOND,  /* accepted descriptors above the table */
-	RING_NO_SAMPLER_THREAD,	  /* processes without a sampler thread */
+	RING_SAMPLES,            /* samples written */
+	RING_LOST_NO_BLOCK,      /* records dropped, every block in use */
+	RING_LOST_NO_THREAD,     /* threads not sampled, no free record */
+	RING_LOST_TIMER,         /* threads not sampled, timer refused */
+	RING_STACKS_CUT,         /* stack copies that hit the size limit */
+	RING_THREADS,            /* threads given a timer */
+	RING_HEADS,              /* HTTP request heads read */
+	RING_SPANS,              /* spans begun */
+	RING_SPANS_NO_RECORD,    /* requests without a span, table full */
+	RING_AMBIGUOUS,          /* requests unlabelled: thread is a loop */
+	RING_UNPARSABLE,         /* connections given up: not HTTP/1 */
+	RING_DESCRIPTORS_BEYOND, /* accepted descriptors above the table */
+	RING_NO_SAMPLER_THREAD,  /* processes without a sampler thread */
 	RING_COUNTERS = 32
 };
 
@@ -57,7 +58,8 @@ struct ring_header {
 	uint32_t block_count;
 	uint32_t process_count;
 	uint64_t total_bytes;
-	/* Written by the exporter, CLOCK_MONOTONIC ns; read by the supervisor. */
+	/* Written by the exporter, CLOCK_MONOTONIC ns; read by the
+	 * supervisor. */
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
@@ -105,15 +107,15 @@ enum record_kind {
 	RECORD_UNSAMPLED,  /* struct record_unsampled */
 	RECORD_SPAN_BEGIN, /* struct record_span_begin */
 	RECORD_SPAN_END,   /* struct record_span_end */
-	RECORD_MODULE,	   /* struct record_module */
-	RECORD_MODULES,	   /* struct record_modules */
+	RECORD_MODULE,     /* struct record_module */
+	RECORD_MODULES,    /* struct record_modules */
 };
 
 /* Head of every record. */
 struct record {
-	uint32_t bytes; /* whole record, a multiple of 8 */
-	uint16_t kind;	/* enum record_kind */
-	uint16_t process; /* slot in ring.processes */
+	uint32_t bytes;      /* whole record, a multiple of 8 */
+	uint16_t kind;       /* enum record_kind */
+	uint16_t process;    /* slot in ring.processes */
 	uint32_t generation; /* of that slot */
 	uint32_t tid;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -123,7 +125,7 @@ struct record {
 #define SPAN_ID_BYTES 8
 
 enum span_flags {
-	SPAN_SAMPLED = 1,	/* W3C sampled flag, or no caller */
+	SPAN_SAMPLED = 1,       /* W3C sampled flag, or no caller */
 	SPAN_REMOTE_PARENT = 2, /* parent_id and trace_id are the caller's */
 };
 
@@ -132,9 +134,9 @@ enum span_flags {
 struct span_context {
 	uint8_t trace_id[TRACE_ID_BYTES];
 	uint8_t span_id[SPAN_ID_BYTES];
-	uint8_t root_id[SPAN_ID_BYTES];	  /* local root, often == span_id */
+	uint8_t root_id[SPAN_ID_BYTES];   /* local root, often == span_id */
 	uint8_t parent_id[SPAN_ID_BYTES]; /* zeros: root of its trace */
-	uint32_t flags;			  /* enum span_flags */
+	uint32_t flags;                   /* enum span_flags */
 	uint32_t reserved;
 };
 
@@ -142,7 +144,7 @@ struct span_context {
 #define SAMPLE_STACK_MAX_BYTES (64u << 10)
 
 enum sample_flags {
-	SAMPLE_STACK_CUT = 1,	  /* more stack was in use than was copied */
+	SAMPLE_STACK_CUT = 1,     /* more stack was in use than was copied */
 	SAMPLE_STACK_UNKNOWN = 2, /* stack pointer outside any known stack */
 };
 
@@ -156,8 +158,8 @@ struct record_sample {
 	struct record head;
 	struct span_context span;
 	uint64_t cpu_ns; /* CPU time this sample stands for */
-	uint32_t count;	 /* timer periods this sample stands for */
-	uint32_t flags;	 /* enum sample_flags */
+	uint32_t count;  /* timer periods this sample stands for */
+	uint32_t flags;  /* enum sample_flags */
 	uint64_t registers[SAMPLE_REGISTERS];
 	uint64_t stack_address;
 	uint32_t stack_bytes;
@@ -180,21 +182,21 @@ struct record_span_begin {
 	struct record head;
 	struct span_context span;
 	char method[SPAN_METHOD_BYTES]; /* "" unless it is an HTTP request */
-	char path[SPAN_PATH_BYTES];	/* url.path, cut to fit */
+	char path[SPAN_PATH_BYTES];     /* url.path, cut to fit */
 };
 
 enum span_end_reason {
 	SPAN_END_COMPLETE = 1, /* the response was written to its last byte */
 	SPAN_END_CLOSED,       /* the connection was closed before that */
-	SPAN_END_NEXT,	       /* the next request came before that */
-	SPAN_END_LOST,	       /* the agent could not follow the connection */
+	SPAN_END_NEXT,         /* the next request came before that */
+	SPAN_END_LOST,         /* the agent could not follow the connection */
 };
 
 /* A span ends; head.time_ns is its end. */
 struct record_span_end {
 	struct record head;
 	struct span_context span;
-	uint64_t cpu_ns;     /* exact CPU time of the thread(s) that bore it */
+	uint64_t cpu_ns;      /* exact CPU time of the thread(s) that bore it */
 	uint32_t http_status; /* 0 when none was seen */
 	uint32_t reason;      /* enum span_end_reason */
 };
@@ -218,7 +220,7 @@ struct record_module {
 	struct record head;
 	uint32_t list;
 	uint32_t build_id_bytes; /* 0 when there is none */
-	uint64_t load_bias;	 /* address = load_bias + ELF p_vaddr */
+	uint64_t load_bias;      /* address = load_bias + ELF p_vaddr */
 	uint64_t inode;
 	uint32_t segment_count;
 	uint32_t path_bytes; /* with the closing NUL */

@@ -11,13 +11,15 @@
 #include "sampler/ring.h"
 #include "sampler/timer.h"
 
-/* A tick of the slowest kernel (CONFIG_HZ=100) and a bit: timers of a higher
- * rate expire several times a tick. */
-#define LONGEST_TICK_NS UINT64_C(12000000)
+/* Timers are looked at when the kernel's tick interrupts their thread. Between
+ * two looks may lie many periods: at a high rate, or where the host took the
+ * processor away and the thread's clock went on. What is longer than this was
+ * more likely a thread that had the signal blocked. */
+#define LONGEST_GAP_NS UINT64_C(250000000)
 
 uint32_t ledger_most_periods_sig(void)
 {
-	uint64_t periods = LONGEST_TICK_NS / agent.period_ns;
+	uint64_t periods = LONGEST_GAP_NS / agent.period_ns;
 
 	return periods < 2 ? 2 : (uint32_t)periods;
 }
@@ -29,8 +31,7 @@ void ledger_sample_sig(struct thread *thread, uint32_t periods)
 				  memory_order_relaxed);
 }
 
-void ledger_switch_app(struct thread *thread, span_handle from,
-		       int64_t cpu_ns)
+void ledger_switch_app(struct thread *thread, span_handle from, int64_t cpu_ns)
 {
 	int64_t accounted = atomic_load_explicit(&thread->accounted_ns,
 						 memory_order_relaxed);

@@ -24,8 +24,7 @@ void ledger_sample_sig(struct thread *thread, uint32_t periods);
 
 /* The thread's work changes from span `from` to another, at thread clock
  * `cpu_ns`: remembers which span is owed the most. On the thread itself. */
-void ledger_switch_app(struct thread *thread, span_handle from,
-		       int64_t cpu_ns);
+void ledger_switch_app(struct thread *thread, span_handle from, int64_t cpu_ns);
 
 /* Books what is owed, under the span it is owed to. On the thread itself, or
  * when it cannot run any more. `last`: it will not be sampled again. */

@@ -57,8 +57,8 @@ static bool parse(const char *line, struct mapping *map)
 	const char *p = line;
 
 	if (!text_number_sig(&p, 16, &map->start) || *p++ != '-' ||
-	    !text_number_sig(&p, 16, &map->end) || *p++ != ' ' ||
-	    !p[0] || !p[1] || !p[2])
+	    !text_number_sig(&p, 16, &map->end) || *p++ != ' ' || !p[0] ||
+	    !p[1] || !p[2])
 		return false;
 	map->executable = p[2] == 'x';
 	p = skip_word(p);
@@ -87,8 +87,8 @@ static void find_build_id(struct record_module *record, uint64_t at,
 			  uint64_t bytes)
 {
 	static uint32_t notes[256];
-	uint64_t size = bytes < sizeof(notes) ? bytes & ~UINT64_C(3)
-					      : sizeof(notes);
+	uint64_t size =
+		bytes < sizeof(notes) ? bytes & ~UINT64_C(3) : sizeof(notes);
 	uint64_t i = 0;
 
 	if (record->build_id_bytes || !peek(at, notes, size))
@@ -121,8 +121,8 @@ static void find_load_bias(struct record_module *record,
 	if (!(segment->p_flags & PF_X) || map->offset < first ||
 	    map->offset >= segment->p_offset + segment->p_filesz)
 		return;
-	record->load_bias = map->start - map->offset + segment->p_offset -
-			    segment->p_vaddr;
+	record->load_bias =
+		map->start - map->offset + segment->p_offset - segment->p_vaddr;
 }
 
 static void read_elf(struct record_module *record)
@@ -131,8 +131,8 @@ static void read_elf(struct record_module *record)
 	Elf64_Ehdr elf;
 	unsigned count;
 
-	record->load_bias = module.segments[0].start -
-			    module.segments[0].offset;
+	record->load_bias =
+		module.segments[0].start - module.segments[0].offset;
 	if (!module.head || !peek(module.head, &elf, sizeof(elf)) ||
 	    elf.e_phentsize != sizeof(headers[0]))
 		return;

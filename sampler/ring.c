@@ -39,8 +39,8 @@ static uint64_t owner_token_sig(uint32_t tid)
 
 static bool has_room(const struct ring_block *block, size_t bytes)
 {
-	uint32_t used = atomic_load_explicit(&block->used,
-					     memory_order_relaxed);
+	uint32_t used =
+		atomic_load_explicit(&block->used, memory_order_relaxed);
 
 	return used <= sizeof(block->data) &&
 	       bytes <= sizeof(block->data) - used;

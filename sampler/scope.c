@@ -68,8 +68,8 @@ static void take_off(struct thread *self, span_handle handle)
 	}
 	if (bearer && bearer != self &&
 	    atomic_compare_exchange_strong(&bearer->span, &expected, 0))
-		add_cpu(handle, thread_cpu_sig(bearer->tid) -
-					bearer->span_cpu_ns);
+		add_cpu(handle,
+			thread_cpu_sig(bearer->tid) - bearer->span_cpu_ns);
 }
 
 static void tell_end(struct thread *self, const struct span *last,
@@ -92,10 +92,10 @@ static void tell_end(struct thread *self, const struct span *last,
 
 static void book_if_due(struct thread *self)
 {
-	if (self && atomic_load_explicit(&self->booked_window,
-					 memory_order_relaxed) !=
-			    atomic_load_explicit(&process->window,
-						 memory_order_relaxed))
+	if (self &&
+	    atomic_load_explicit(&self->booked_window, memory_order_relaxed) !=
+		    atomic_load_explicit(&process->window,
+					 memory_order_relaxed))
 		ledger_book_app(self, false);
 }
 

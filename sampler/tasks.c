@@ -165,8 +165,8 @@ static bool list_tasks(struct scan *scan)
 
 	if (fd < 0)
 		return false;
-	while ((got = SYS3(SYS_getdents64, fd, buffer.bytes,
-			   sizeof(buffer))) > 0) {
+	while ((got = SYS3(SYS_getdents64, fd, buffer.bytes, sizeof(buffer))) >
+	       0) {
 		for (long at = 0; at < got;) {
 			struct entry *entry =
 				(struct entry *)(buffer.bytes + at);

@@ -25,7 +25,8 @@ struct kernel_sigevent {
 _Static_assert(sizeof(struct kernel_sigevent) == 64, "kernel ABI");
 
 /* The clock of another thread: see clock_getcpuclockid(3) and the kernel's
- * include/linux/posix-timers_types.h: ~tid << 3 | per thread 4 | scheduler 2. */
+ * include/linux/posix-timers_types.h: ~tid << 3 | per thread 4 |
+ * scheduler 2. */
 static int32_t cpu_clock_of_sig(uint32_t tid)
 {
 	return (int32_t)(~tid << 3 | 4 | 2);
@@ -48,6 +49,20 @@ static struct timespec timespec_from_ns(uint64_t ns)
 	return t;
 }
 
+/*
+ * An expiry is noticed at the first tick after it that finds the thread
+ * running, which is up to a tick too late: a thread that lives less than a tick
+ * would be seen far too seldom. So the expiry is put at the beginning of the
+ * tick's span in which it is to be noticed: a random moment of the first
+ * period, rounded down to ticks of the thread's clock.
+ */
+static uint64_t first_expiry_sig(void)
+{
+	uint64_t ns = process_unique_id_sig() % agent.period_ns;
+
+	return 1 + ns - ns % agent.tick_ns;
+}
+
 int timer_arm_sig(struct thread *thread)
 {
 	struct kernel_sigevent event;
@@ -65,8 +80,7 @@ int timer_arm_sig(struct thread *thread)
 	if (error)
 		return (int)error;
 	when.it_interval = timespec_from_ns(agent.period_ns);
-	when.it_value = timespec_from_ns(
-		1 + process_unique_id_sig() % agent.period_ns);
+	when.it_value = timespec_from_ns(first_expiry_sig());
 	error = SYS4(SYS_timer_settime, id, 0, &when, 0);
 	if (error) {
 		SYS1(SYS_timer_delete, id);
@@ -74,6 +88,17 @@ int timer_arm_sig(struct thread *thread)
 	}
 	thread->timer = id;
 	return 0;
+}
+
+void timer_measure_tick(void)
+{
+	struct timespec tick = {0, 0};
+
+	/* The coarse clocks advance by the tick. */
+	SYS2(SYS_clock_getres, CLOCK_REALTIME_COARSE, &tick);
+	agent.tick_ns = tick.tv_sec == 0 && tick.tv_nsec > 0
+				? (uint64_t)tick.tv_nsec
+				: 1;
 }
 
 void timer_disarm_sig(struct thread *thread)

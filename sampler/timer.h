@@ -9,6 +9,10 @@
 
 #include "preload/thread.h"
 
+/* Notes the length of the kernel's tick in `agent`. Called by the
+ * constructor. */
+void timer_measure_tick(void);
+
 /* Starts the thread's timer: the first expiry at a random part of a period, so
  * that short threads are seen as often as they deserve. thread->tid is set.
  * Returns 0 or a negative errno (EAGAIN: RLIMIT_SIGPENDING is used up). */

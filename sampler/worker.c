@@ -223,7 +223,8 @@ static void start_sig(void)
 }
 
 /* The kernel clears worker_tid, and wakes its shared futex, a moment before the
- * task is gone; unshare(2) still fails in that moment. Only ESRCH is the end. */
+ * task is gone; unshare(2) still fails in that moment. Only ESRCH is the
+ * end. */
 static void wait_until_gone(uint32_t tid)
 {
 	for (;;) {

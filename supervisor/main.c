@@ -38,7 +38,7 @@ extern char **environ;
 struct supervisor {
 	pid_t program;
 	pid_t exporter; /* 0: none, or gone */
-	int status;	/* of the program, as wait tells it */
+	int status;     /* of the program, as wait tells it */
 	bool ended;
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;

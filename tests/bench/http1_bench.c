@@ -66,13 +66,17 @@ static size_t read_response(const char *text, size_t length)
 	return http1_response_feed(&stream, text, length, &event);
 }
 
+/* A fresh connection that is lost at its first byte. */
 static size_t read_garbage(const char *text, size_t length)
 {
 	struct http1_request_stream stream;
 	enum http1_request_event event;
+	size_t used;
 
 	memset(&stream, 0, sizeof(stream));
-	return http1_request_feed(&stream, text, length, &event);
+	used = http1_request_feed(&stream, text, length, &event);
+	return used +
+	       http1_request_feed(&stream, text + used, length - used, &event);
 }
 
 /* The best of some batches: the machine is not ours alone. */

@@ -103,9 +103,10 @@ class ServersTest(unittest.TestCase):
         self.assertEqual(truth.find_unknown_labels(
             outcome.output, outcome.results)[:5], [])
         for kind in kinds:
-            self.check_cost(kind, outcome)
-            if kind.markers:
-                self.check_markers(kind, outcome)
+            with self.subTest(kind.path):
+                self.check_cost(kind, outcome)
+                if kind.markers:
+                    self.check_markers(kind, outcome)
         self.check_stacks(outcome)
 
     def check_cost(self, kind, outcome):
@@ -125,8 +126,12 @@ class ServersTest(unittest.TestCase):
         self.assertLess(spans, 1.03 * truly)
         self.assertLess(labelled, 1.10 * truly)
         self.assertGreater(spans, 0.3 * truly)
-        self.assertAlmostEqual(spans_mixed / spans, 1, delta=0.35)
+        # Requests of a few microseconds cost what the caches make them cost,
+        # and too few samples hit them.
+        delta = 0.35 if truly > 1e6 else 1.0
+        self.assertAlmostEqual(spans_mixed / spans, 1, delta=delta)
         if truly * len(alone) > 500e6:
+            self.assertAlmostEqual(labelled / spans, 1, delta=0.25)
             self.assertAlmostEqual(labelled_mixed / spans, 1, delta=0.35)
 
     def check_markers(self, kind, outcome):
@@ -159,7 +164,7 @@ class ServersTest(unittest.TestCase):
             self.assertLess(span.cpu_ns, 1.1 * said_ns + 3 * 10**6, span)
 
     def test_python_http_server(self):
-        kinds = [Kind("/small.txt", 400), Kind("/many/", 60)]
+        kinds = [Kind("/small.txt", 400), Kind("/many/", 150)]
         outcome = self.serve(foreign.python_http_server, kinds)
         self.check("python3 -m http.server", kinds, outcome)
         costs = [truth.span_cpu(outcome.output, results) / len(results)

@@ -204,7 +204,7 @@ def entry_point(executable):
 def thread_starts(libc):
     """Addresses in libc to which a thread's first function returns. They bear
     no symbol: found as the indirect call that follows the system call clone3
-    (435) or clone (56) within its 64 bytes."""
+    (435) or clone (56) within 64 bytes."""
     with open(libc, "rb") as file:
         data = file.read()
     found = set()
@@ -230,8 +230,8 @@ class Completeness:
 
     def reaches_start(self, sample):
         """The root is the program's entry or the start of a thread: by name, or
-        by the place in its file where there is no name. Frames show the return
-        address or the call before it."""
+        by the place in its file where there is no name, which may be told as
+        the return address or as the begin of the code around it."""
         if sample.root in START_NAMES:
             return True
         match = profile.MODULE_FRAME.fullmatch(sample.root)
@@ -239,7 +239,7 @@ class Completeness:
             return False
         offset = int(match.group(2), 16)
         if match.group(1).startswith("libc.so"):
-            return any(start - 2 <= offset <= start for start in self.starts)
+            return any(start - 16 <= offset <= start for start in self.starts)
         return self.entry <= offset < self.entry + 64
 
     def share(self, output):

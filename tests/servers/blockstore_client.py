@@ -22,7 +22,7 @@ COMMON_SYMBOLS = [f"{module}.{verb}_{noun}"
                   for module in ("http", "json", "auth", "cache")
                   for verb in ("read", "write", "check")
                   for noun in ("request", "header", "token", "entry")]
-GENERATED_SYMBOLS_A_BLOCK = 3000
+GENERATED_SYMBOLS_A_BLOCK = 1200
 
 
 def common_block(rng):
@@ -50,7 +50,7 @@ def requests_of(tenant, rng):
         if number % 4 == 3:
             method, name, content = "GET", rng.choice(stored), b""
         else:
-            method, name = "PUT", f"block-{number:03d}"
+            method, name = "PUT", f"{rng.getrandbits(32):08x}"
             content = body(make(rng))
             stored.append(name)
         requests.append(client.Request(

@@ -196,6 +196,26 @@ TEST(traceparent_leaves_the_result_alone_when_refused)
 	CHECK(!memcmp(&parent, &before, sizeof(parent)));
 }
 
+TEST(traceparent_ids_with_a_single_digit_are_not_zero)
+{
+	struct trace_parent parent;
+	char value[sizeof(VALUE)];
+
+	for (size_t at = 3; at < 52; at++) {
+		memcpy(value,
+		       "00-00000000000000000000000000000001-"
+		       "0000000000000001-01",
+		       sizeof(value));
+		if (at == 35)
+			continue;
+		value[at < 35 ? 34 : 51] = '0';
+		value[at] = '1';
+		CHECK(parse(&parent, value, 55, false));
+		value[at] = '0';
+		CHECK(!parse(&parent, value, 55, false));
+	}
+}
+
 TEST(traceparent_of_version_0_refuses_a_longer_value)
 {
 	struct trace_parent parent;
