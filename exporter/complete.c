@@ -69,18 +69,27 @@ static int fail(struct completer *c, enum complete_result why)
 	return -UNW_EBADFRAME;
 }
 
+static bool is_in_stack(const struct record_sample *s, uint64_t address)
+{
+	uint64_t offset = address - s->stack_address;
+
+	return offset < s->stack_bytes && s->stack_bytes - offset >= 8;
+}
+
+static int read_stack(const struct record_sample *s, uint64_t address,
+		      unw_word_t *word)
+{
+	memcpy(word, s->stack + (address - s->stack_address), sizeof(*word));
+	return 0;
+}
+
 /* Bytes of the thread's stack that aren't here are missing if the sampler says
  * it left some out, or if they are the red zone; else nothing good would have
  * asked for them. */
-static int read_stack(struct completer *c, uint64_t address, unw_word_t *word)
+static int miss_stack(struct completer *c, uint64_t address)
 {
 	const struct record_sample *s = c->sample;
-	uint64_t offset = address - s->stack_address;
 
-	if (offset < s->stack_bytes && s->stack_bytes - offset >= 8) {
-		memcpy(word, s->stack + offset, 8);
-		return 0;
-	}
 	if (s->stack_address - address <= RED_ZONE_BYTES ||
 	    s->flags & (SAMPLE_STACK_CUT | SAMPLE_STACK_UNKNOWN))
 		return fail(c, TRUNCATED_STACK_CUT);
@@ -98,8 +107,17 @@ static unw_word_t table_word(void)
 	return word;
 }
 
+static bool read_rules(const struct completer *c, uint64_t address,
+		       unw_word_t *word)
+{
+	return c->file &&
+	       eh_frame_read(&c->file->frames, address - c->module->load_bias,
+			     word, sizeof(*word));
+}
+
 /* While rules are read, what lies outside of .eh_frame is only the pointers of
- * exception handling, which may be indirect; their values aren't used. */
+ * exception handling, which may be indirect; their values aren't used. Later
+ * on, expressions of the rules are read from there again. */
 static int access_mem(unw_addr_space_t space, unw_word_t address,
 		      unw_word_t *word, int is_write, void *arg)
 {
@@ -110,19 +128,15 @@ static int access_mem(unw_addr_space_t space, unw_word_t address,
 		return 0;
 	if (++c->reads > READS_MAX)
 		return fail(c, TRUNCATED_BAD);
-	if (address == TABLE_ADDRESS) {
-		*word = table_word();
-		return 0;
-	}
-	if (c->file &&
-	    eh_frame_read(&c->file->frames, address - c->module->load_bias,
-			  word, sizeof(*word)))
-		return 0;
 	if (c->is_reading_rules) {
-		*word = 0;
+		*word = address == TABLE_ADDRESS ? table_word() : 0;
+		if (address != TABLE_ADDRESS)
+			read_rules(c, address, word);
 		return 0;
 	}
-	return read_stack(c, address, word);
+	if (is_in_stack(c->sample, address))
+		return read_stack(c->sample, address, word);
+	return read_rules(c, address, word) ? 0 : miss_stack(c, address);
 }
 
 static int access_reg(unw_addr_space_t space, unw_regnum_t number,

@@ -58,7 +58,8 @@ size_t http1_response_feed(struct http1_response_stream *stream,
 
 /* `count` outbound bytes went unseen, as with sendfile. The event is
  * HTTP1_RESPONSE_LOST unless they all lie in a run of known length (a counted
- * body, one chunk) or in a body that ends with the connection. */
+ * body, one chunk) or in a body that ends with the connection, or there are
+ * none, or the stream swallows everything. */
 void http1_response_skip(struct http1_response_stream *stream, uint64_t count,
 			 enum http1_response_event *event);
 

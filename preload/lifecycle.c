@@ -42,6 +42,7 @@ static pthread_key_t end_key;
 /* From before fork to after it, on the thread that forks. */
 static __thread struct {
 	bool signal_was_blocked;
+	bool blocks_signal;
 	uint64_t stack_low;
 	uint64_t stack_top;
 } forking __attribute__((tls_model("initial-exec")));
@@ -92,6 +93,9 @@ void thread_begin_app(struct thread *thread, uint64_t stack_low,
 			      memory_order_release);
 	error = timer_arm_sig(thread);
 	count_sig(error ? RING_LOST_TIMER : RING_THREADS);
+	/* A mask that was set before we were there, or by a system call. */
+	if (handler_block_sig(0))
+		thread->blocks_signal = true;
 }
 
 static bool claim_slot(uint32_t slot, uint32_t pid)
@@ -171,6 +175,7 @@ static void before_fork(void)
 
 	forking.stack_low = self ? self->stack_low : 0;
 	forking.stack_top = self ? self->stack_top : 0;
+	forking.blocks_signal = self && self->blocks_signal;
 	forking.signal_was_blocked = handler_block_sig(1);
 	worker_hold_app();
 }
@@ -190,6 +195,8 @@ static void after_fork_in_child(void)
 	if (!agent.forks_wipe ||
 	    process_begin_app(forking.stack_low, forking.stack_top) != 0)
 		agent.active = false;
+	else
+		thread_self_app()->blocks_signal = forking.blocks_signal;
 	if (!forking.signal_was_blocked)
 		handler_block_sig(0);
 }

@@ -29,7 +29,10 @@ struct thread {
 	_Atomic uint32_t state; /* enum thread_state */
 	/* Written when the thread begins, before its timer exists. */
 	_Atomic uint32_t tid;
-	int32_t timer;      /* kernel's timer id, -1 when there is none */
+	int32_t timer; /* kernel's timer id, -1 when there is none */
+	/* The program believes that it blocks the signal that samples, see
+	 * hooks/signal_mask.c. Inherited by threads and children. */
+	bool blocks_signal;
 	bool found;         /* by the sampler thread: no end will be told */
 	uint64_t stack_low; /* bounds of its stack; 0 when unknown */
 	uint64_t stack_top;

@@ -66,6 +66,7 @@ static int thread_main_c11(void *argument)
  * bound of it. */
 static struct thread *claim(const pthread_attr_t *attributes, void *argument)
 {
+	struct thread *self = thread_self_app();
 	struct thread *thread = 0;
 
 	if (agent.active && process->pid)
@@ -73,6 +74,7 @@ static struct thread *claim(const pthread_attr_t *attributes, void *argument)
 	if (!thread)
 		return 0;
 	thread->argument = argument;
+	thread->blocks_signal = self && self->blocks_signal;
 	thread->stack_low = usable(real_stack_size(attributes));
 	atomic_fetch_add(&process->threads_created, 1);
 	return thread;

@@ -232,9 +232,21 @@ json_t *json_out_tree(const struct model *model, const struct tree *tree)
 	return array;
 }
 
+/* Jansson lets DEL, U+007F, through; it is the only control left. */
+static int write_piece(const char *piece, size_t length, void *to)
+{
+	for (size_t i = 0; i < length; i++)
+		if (piece[i] == 0x7f)
+			fputs("\\u007F", to);
+		else
+			putc(piece[i], to);
+	return 0;
+}
+
 void json_out_print(json_t *value)
 {
-	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	json_dump_callback(value, write_piece, stdout,
+			   JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(value);
 }

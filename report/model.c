@@ -220,7 +220,8 @@ static bool is_older(const struct span_record *from, const struct span *span)
 
 static void merge_span(struct model *model, const struct span_record *from)
 {
-	struct span *span = &model->spans[place_span(model, from->span)];
+	uint32_t place = place_span(model, from->span); /* may move spans */
+	struct span *span = &model->spans[place];
 
 	if (is_older(from, span))
 		return;

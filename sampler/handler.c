@@ -30,53 +30,73 @@ struct kernel_sigaction {
 #define FIRST_SIGNAL 35
 #define LAST_SIGNAL 60
 
-/* Bytes of stack to copy from `from`, and what is special about them. */
-static size_t stack_extent_sig(struct thread *thread, uint64_t from,
-			       uint32_t *flags)
-{
-	uint64_t bytes;
+/* Bytes below the stack pointer that functions may use (psABI 3.2.2, the red
+ * zone): OpenSSL's unwind information reads the CFA from there. */
+#define RED_ZONE_BYTES 128u
 
-	if (from >= thread->stack_low && from < thread->stack_top) {
-		bytes = thread->stack_top - from;
-	} else {
-		/* A coroutine's or an alternate stack: what is certain to be
-		 * readable is the rest of the page. */
-		bytes = 4096 - (from & 4095);
-		*flags |= SAMPLE_STACK_UNKNOWN;
-		if (thread->found)
-			thread->lost_stack = from;
-	}
-	if (bytes > SAMPLE_STACK_MAX_BYTES) {
-		bytes = SAMPLE_STACK_MAX_BYTES;
-		*flags |= SAMPLE_STACK_CUT;
+struct extent {
+	uint64_t from;
+	size_t bytes;
+	uint32_t flags;
+};
+
+/* A coroutine's or an alternate stack: what is certain to be readable is the
+ * stack pointer's page. */
+static struct extent unknown_stack_sig(struct thread *thread, uint64_t sp)
+{
+	uint64_t page = sp & ~UINT64_C(4095);
+	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
+	struct extent extent = {from, 0, SAMPLE_STACK_UNKNOWN};
+
+	if (from < page)
+		extent.from = page;
+	extent.bytes = page + 4096 - extent.from;
+	if (thread->found)
+		thread->lost_stack = sp;
+	return extent;
+}
+
+/* Which part of the stack to copy. */
+static struct extent stack_extent_sig(struct thread *thread, uint64_t sp)
+{
+	struct extent extent;
+
+	if (sp < thread->stack_low + RED_ZONE_BYTES || sp >= thread->stack_top)
+		return unknown_stack_sig(thread, sp);
+	extent.from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
+	extent.bytes = thread->stack_top - extent.from;
+	extent.flags = 0;
+	if (extent.bytes > SAMPLE_STACK_MAX_BYTES) {
+		extent.bytes = SAMPLE_STACK_MAX_BYTES;
+		extent.flags = SAMPLE_STACK_CUT;
 		count_sig(RING_STACKS_CUT);
 	}
-	return bytes;
+	return extent;
 }
 
 static void write_sample_sig(struct thread *thread, uint32_t periods,
 			     const ucontext_t *context)
 {
-	uint64_t from = stack_pointer_of_sig(context) & ~UINT64_C(7);
-	uint32_t flags = 0;
-	size_t bytes = stack_extent_sig(thread, from, &flags);
+	struct extent extent =
+		stack_extent_sig(thread, stack_pointer_of_sig(context));
 	struct ring_grip grip;
 	struct record_sample *sample;
 
 	sample = ring_open_sig(&grip, &thread->block_hint, thread->tid,
-			       sizeof(*sample) + bytes);
+			       sizeof(*sample) + extent.bytes);
 	if (!sample)
 		return;
 	if (!span_context_sig(thread->span, &sample->span))
 		zero_bytes_sig(&sample->span, sizeof(sample->span));
 	sample->cpu_ns = periods * agent.period_ns;
 	sample->count = periods;
-	sample->flags = flags;
+	sample->flags = extent.flags;
 	save_registers_sig(context, sample->registers);
-	sample->stack_address = from;
-	sample->stack_bytes = (uint32_t)bytes;
-	copy_bytes_sig(sample->stack, (const void *)(uintptr_t)from, bytes);
-	ring_close_sig(&grip, RECORD_SAMPLE, sizeof(*sample) + bytes);
+	sample->stack_address = extent.from;
+	sample->stack_bytes = (uint32_t)extent.bytes;
+	copy_bytes_sig(sample->stack, (const void *)(uintptr_t)extent.from,
+		       extent.bytes);
+	ring_close_sig(&grip, RECORD_SAMPLE, sizeof(*sample) + extent.bytes);
 	/* Only what was written counts as shown; the ledger books the rest. */
 	ledger_sample_sig(thread, periods);
 	count_sig(RING_SAMPLES);

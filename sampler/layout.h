@@ -152,7 +152,7 @@ enum sample_flags {
  * The state of a thread when its CPU timer expired. `registers` are in DWARF
  * order (x86-64 psABI figure 3.36: rax rdx rcx rbx rsi rdi rbp rsp r8..r15
  * rip). `stack` holds `stack_bytes` bytes that were at `stack_address`, which
- * is the stack pointer rounded down to 8.
+ * lies up to 128 bytes (the psABI's red zone) below the stack pointer.
  */
 struct record_sample {
 	struct record head;

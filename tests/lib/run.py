@@ -19,7 +19,7 @@ import unittest
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("SPANPROF_BUILD", ROOT / "build"))
+BUILD = ROOT / os.environ.get("SPANPROF_BUILD", "build")
 PRELOAD = BUILD / "libspanprof.so"
 EXPORTER = BUILD / "spanprof-exporter"
 REPORT = BUILD / "spanprof"

@@ -26,17 +26,19 @@ static const int dwarf_order[SAMPLE_REGISTERS] = {
 	REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
 	REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
-static uint64_t stack_end(void)
+static _Thread_local uint64_t stack_end;
+
+void snapshot_prepare(void)
 {
 	pthread_attr_t attributes;
 	void *start;
 	size_t bytes;
 
 	if (pthread_getattr_np(pthread_self(), &attributes))
-		return 0;
+		return;
 	pthread_attr_getstack(&attributes, &start, &bytes);
 	pthread_attr_destroy(&attributes);
-	return (uint64_t)start + bytes;
+	stack_end = (uint64_t)start + bytes;
 }
 
 /* Word by word, because a sanitizer's memcpy would refuse other functions'
@@ -54,7 +56,7 @@ void snapshot_fill(struct snapshot *s, const ucontext_t *context,
 		   uint64_t below_bytes)
 {
 	struct record_sample *sample = &s->sample;
-	uint64_t end = stack_end(), bytes;
+	uint64_t bytes;
 
 	memset(sample, 0, sizeof(*sample));
 	sample->head.kind = RECORD_SAMPLE;
@@ -63,7 +65,7 @@ void snapshot_fill(struct snapshot *s, const ucontext_t *context,
 			(uint64_t)context->uc_mcontext.gregs[dwarf_order[i]];
 	sample->stack_address =
 		((sample->registers[7] & ~UINT64_C(7)) - below_bytes);
-	bytes = end - sample->stack_address;
+	bytes = stack_end - sample->stack_address;
 	if (bytes > SAMPLE_STACK_MAX_BYTES) {
 		bytes = SAMPLE_STACK_MAX_BYTES;
 		sample->flags |= SAMPLE_STACK_CUT;
@@ -90,6 +92,7 @@ __attribute__((noinline)) void snapshot_take(struct snapshot *s)
 	long result = SYS_tgkill;
 
 	wanted = s;
+	snapshot_prepare();
 	sigaction(SIGUSR1, &action, &before);
 	/* Not by a function, so that the leaf is this one. */
 	__asm__ volatile("syscall"

@@ -19,8 +19,12 @@ struct snapshot {
 	uint8_t stack[SAMPLE_STACK_MAX_BYTES];
 };
 
+/* Looks up where the calling thread's stack ends; allocates. */
+void snapshot_prepare(void);
+
 /* Registers and used stack at a point that a signal interrupted. The copy
- * begins `below_bytes` under the stack pointer. */
+ * begins `below_bytes` under the stack pointer. Fit for handlers, once the
+ * thread has called snapshot_prepare. */
 void snapshot_fill(struct snapshot *s, const ucontext_t *context,
 		   uint64_t below_bytes);
 

@@ -22,7 +22,7 @@ COMMON_SYMBOLS = [f"{module}.{verb}_{noun}"
                   for module in ("http", "json", "auth", "cache")
                   for verb in ("read", "write", "check")
                   for noun in ("request", "header", "token", "entry")]
-GENERATED_SYMBOLS_A_BLOCK = 1200
+GENERATED_SYMBOLS_A_BLOCK = 1300
 
 
 def common_block(rng):

@@ -305,6 +305,7 @@ static void *step_body(void *arg)
 	void (*stepped)(void) = NULL;
 
 	*(void **)&stepped = arg;
+	snapshot_prepare();
 	set_trap_flag();
 	stepped();
 	clear_trap_flag();
@@ -514,6 +515,7 @@ TEST(a_leaf_in_the_vdso_is_complete)
 	struct itimerval interval = {{0, 1000}, {0, 1000}};
 
 	open_map();
+	snapshot_prepare();
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &interval, NULL);
 	ask_the_time();

@@ -148,6 +148,21 @@ TEST(model_prefers_what_is_written_when_a_span_has_ended)
 	}
 }
 
+TEST(model_holds_many_spans)
+{
+	struct model *model = model_create();
+
+	for (uint64_t id = 1; id <= 1000; id++)
+		merge_record(model, record(id, "/a"));
+	model_finish(model);
+	CHECK_EQ(model->span_count, 1001);
+	for (size_t i = 1; i <= 1000; i++) {
+		CHECK_EQ(model->spans[i].id, i);
+		CHECK(model->spans[i].recorded);
+	}
+	model_destroy(model);
+}
+
 TEST(model_of_nothing_can_be_finished)
 {
 	struct model *model = model_create();
