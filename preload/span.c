@@ -18,7 +18,9 @@
 #define CLAIMED 2u
 
 static struct span *table;
-/* Where the next search begins. Written by every opener; a hint. */
+/* Where the next search begins: behind all that the last one tried, so that a
+ * crowd of long-lived spans stands in the way of few. Written by every opener;
+ * a hint. */
 static _Atomic uint32_t cursor;
 
 int span_table_map(void)
@@ -72,20 +74,21 @@ span_handle span_open_app(void)
 {
 	uint32_t at =
 		atomic_fetch_add_explicit(&cursor, 1, memory_order_relaxed);
+	span_handle handle = 0;
+	uint32_t tried = 0;
+	struct span *span;
 
-	for (uint32_t i = 0; i < SPAN_PROBES; i++) {
-		uint32_t index = (at + i) % SPAN_TABLE_SIZE;
-		span_handle handle = claim(index);
-
-		if (handle) {
-			struct span *span = &table[index];
-
-			zero_bytes_sig((char *)span + sizeof(span->state),
-				       sizeof(*span) - sizeof(span->state));
-			return handle;
-		}
-	}
-	return 0;
+	while (!handle && tried < SPAN_PROBES)
+		handle = claim((at + tried++) % SPAN_TABLE_SIZE);
+	if (tried > 1)
+		atomic_fetch_add_explicit(&cursor, tried - 1,
+					  memory_order_relaxed);
+	if (!handle)
+		return 0;
+	span = &table[index_of(handle)];
+	zero_bytes_sig((char *)span + sizeof(span->state),
+		       sizeof(*span) - sizeof(span->state));
+	return handle;
 }
 
 bool span_close_app(span_handle handle, struct span *last)

@@ -9,15 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/version.h"
 #include "report/commands.h"
 #include "report/help.h"
 #include "report/message.h"
 #include "report/suggest.h"
 #include "report/text.h"
-
-#ifndef SPANPROF_VERSION
-#define SPANPROF_VERSION "0.1.0"
-#endif
 
 #define EXIT_USAGE 2
 

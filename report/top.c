@@ -54,9 +54,18 @@ static void choose(struct chosen *chosen, const struct model *model,
 	free(wanted);
 }
 
+/* Whether a statistic tells of something that the profiles lack. Its key says
+ * so; a key that isn't known yet shall not hide a loss. */
 static bool is_loss(const struct model *model, const struct statistic *s)
 {
-	return s->value && strstr(model_text(model, s->key), "lost");
+	static const char *const words[] = {"lost", "dropped", "refused",
+					    "malformed", "without"};
+	const char *key = model_text(model, s->key);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (s->value && strstr(key, words[i]))
+			return true;
+	return false;
 }
 
 /* What the recording says that it lost, in its own words. */
@@ -71,11 +80,12 @@ static void print_losses(const struct model *model)
 		if (!is_loss(model, s))
 			continue;
 		key = text_clean(model_text(model, s->key));
-		printf("%s%s %" PRIu64, losses++ ? ", " : "losses: ", key,
-		       s->value);
+		printf("%s %s %" PRIu64 "\n",
+		       losses++ ? "       " : "losses:", key, s->value);
 		free(key);
 	}
-	puts(losses ? "" : "losses: none reported");
+	if (!losses)
+		puts("losses: none reported");
 }
 
 static void print_window(const struct model *model)

@@ -201,6 +201,11 @@ class Program:
 
         def find():
             self._check_alive()
+            # Before it becomes the supervisor, the wrapper is a shell that has
+            # children of its own.
+            first = os.path.basename(executable(self.process.pid))
+            if first != "spanprof-supervisor":
+                return None
             for child in children(self.process.pid):
                 name = os.path.basename(executable(child))
                 if name and not name.startswith("spanprof-"):
