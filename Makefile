@@ -53,13 +53,14 @@ REPORT_SOURCES := $(wildcard report/*.c)
 SUPERVISOR_SOURCES := $(wildcard supervisor/*.c)
 SHARED_SOURCES := preload/config.c preload/rendezvous.c
 
-PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson
+PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl
 EXPORTER_LIBS = -lunwind-x86_64 -liberty \
-	$(shell pkg-config --libs libprotobuf-c libelf zlib jansson) -lpthread
+	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl) -lpthread
 REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
 
 objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))
 PRELOAD_OBJECTS := $(call objects,$(PRELOAD_SOURCES),preload)
+UNOPTIMISED_OBJECTS := $(call objects,$(PRELOAD_SOURCES),O0)
 EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
 REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
@@ -70,7 +71,7 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo check unit lint bench fuzz install clean test-programs
+.PHONY: all demo everything check unit lint bench fuzz install clean test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -100,6 +101,14 @@ $(B)/preload/%.o: %.c Makefile | $(B)/deps.ok
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(COMMON) $(PRELOAD_FLAGS) $(OWN_FLAGS) $(CFLAGS) -c -o $@ $<
+
+# The same without optimisation, for scripts/check-objects: no call is inlined.
+$(B)/O0/sampler/%.o $(B)/O0/preload/%.o: OWN_FLAGS := $(BARE)
+
+$(B)/O0/%.o: %.c Makefile | $(B)/deps.ok
+	$(call say,CC -O0,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(PRELOAD_FLAGS) $(OWN_FLAGS) $(CFLAGS) -O0 -c -o $@ $<
 
 $(B)/program/gen/%.o: $(B)/gen/%.c
 	$(call say,CC,$<)
@@ -174,9 +183,11 @@ test-programs: $(B)/servers/burn $(B)/servers/blockstore
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
 
-check: all $(UNIT_TESTS) $(REPLAYS) test-programs
+everything: all $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
+
+check: everything
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
-		--checks --e2e $(sort $(wildcard tests/e2e/*_test.py))
+		$(if $(SAN),,--checks) --e2e $(sort $(wildcard tests/e2e/*_test.py))
 
 FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
@@ -196,7 +207,17 @@ fuzz: $(patsubst %,$(B)/fuzz/%,$(FUZZERS))
 			$(B)/fuzz/found/$$f tests/fuzz/corpus/$$f || exit 1; \
 	done
 
-bench: all test-programs
+$(B)/bench/micro: tests/bench/micro.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SERVER_FLAGS) -o $@ $< -lpthread
+
+$(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $^ $(TEST_LIBS)
+
+bench: all $(B)/bench/micro $(B)/bench/http1_bench
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
 
 lint:

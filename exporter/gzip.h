@@ -9,4 +9,8 @@
 int gzip_compress(const void *from, size_t from_bytes, void **to,
 		  size_t *to_bytes);
 
+/* The same with a newline behind it. */
+int gzip_compress_line(const void *from, size_t from_bytes, void **to,
+		       size_t *to_bytes);
+
 #endif

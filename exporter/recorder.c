@@ -20,6 +20,9 @@
 /* A program's module list comes within a second of its first sample. */
 #define LATE_NS UINT64_C(3000000000)
 
+/* Spans of one window: some 20 MiB of JSON, for a moment. */
+#define WINDOW_SPANS_MAX 20000u
+
 /* A sample or booking never stands for more: what the ring says is not
  * believed, and sums must not overflow. */
 #define WEIGHT_MAX_NS UINT64_C(86400000000000)
@@ -271,6 +274,8 @@ static void take_record(void *context, const struct record *record)
 	case RECORD_SPAN_END:
 		spans_end(recorder->spans,
 			  (const struct record_span_end *)record);
+		if (spans_ended(recorder->spans) >= WINDOW_SPANS_MAX)
+			close_window(recorder);
 		break;
 	case RECORD_MODULE:
 		note_module_error(

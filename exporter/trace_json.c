@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes spans as OTLP JSON, by jansson.
+ * Writes spans as OTLP JSON, by yajl: a stream, since a window may hold many
+ * thousand spans and a tree of them costs ten times as much.
  * Runs on: the exporter's main thread.
  */
 #include "exporter/trace_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yajl/yajl_gen.h>
 
 #include "exporter/gzip.h"
 #include "exporter/utf8.h"
@@ -21,43 +23,99 @@
 #define STATUS_CODE_ERROR 2
 
 struct trace_json {
-	json_t *root;
-	json_t *spans; /* borrowed from root */
+	yajl_gen gen;
 	int64_t clock_offset_ns;
 };
 
-static json_t *id_text(const uint8_t *id, size_t bytes)
+static void put_text(struct trace_json *json, const char *text)
 {
-	char text[2 * TRACE_ID_BYTES + 1];
-
-	for (size_t i = 0; i < bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	return json_string(text);
-}
-
-static json_t *number_text(uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return json_string(text);
+	yajl_gen_string(json->gen, (const unsigned char *)text, strlen(text));
 }
 
 /* A text that came through the ring. */
-static json_t *foreign_text(const char *from)
+static void put_foreign(struct trace_json *json, const char *from)
 {
 	char text[SPAN_PATH_BYTES];
 
 	utf8_copy(text, sizeof(text), from, strlen(from));
-	return json_string(text);
+	put_text(json, text);
 }
 
-/* Takes `value`. */
-static void add_attribute(json_t *attributes, const char *key, const char *type,
-			  json_t *value)
+static void put_number(struct trace_json *json, uint64_t number)
 {
-	json_array_append_new(attributes, json_pack("{s:s, s:{s:o}}", "key",
-						    key, "value", type, value));
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	put_text(json, text);
+}
+
+static void put_id(struct trace_json *json, const uint8_t *id, size_t bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * TRACE_ID_BYTES + 1];
+
+	for (size_t i = 0; i < bytes; i++) {
+		text[2 * i] = digits[id[i] >> 4];
+		text[2 * i + 1] = digits[id[i] & 15];
+	}
+	text[2 * bytes] = '\0';
+	put_text(json, text);
+}
+
+static void open_map(struct trace_json *json)
+{
+	yajl_gen_map_open(json->gen);
+}
+
+static void close_map(struct trace_json *json)
+{
+	yajl_gen_map_close(json->gen);
+}
+
+static void open_list(struct trace_json *json, const char *key)
+{
+	put_text(json, key);
+	yajl_gen_array_open(json->gen);
+}
+
+static void close_list(struct trace_json *json)
+{
+	yajl_gen_array_close(json->gen);
+}
+
+/* {"key": KEY, "value": {TYPE: ... ; the caller writes the value, then calls
+ * close_attribute. */
+static void open_attribute(struct trace_json *json, const char *key,
+			   const char *type)
+{
+	open_map(json);
+	put_text(json, "key");
+	put_text(json, key);
+	put_text(json, "value");
+	open_map(json);
+	put_text(json, type);
+}
+
+static void close_attribute(struct trace_json *json)
+{
+	close_map(json);
+	close_map(json);
+}
+
+static void put_text_attribute(struct trace_json *json, const char *key,
+			       const char *value)
+{
+	open_attribute(json, key, "stringValue");
+	put_foreign(json, value);
+	close_attribute(json);
+}
+
+static void put_number_attribute(struct trace_json *json, const char *key,
+				 uint64_t value)
+{
+	open_attribute(json, key, "intValue");
+	put_number(json, value);
+	close_attribute(json);
 }
 
 static const char *end_word(uint32_t reason)
@@ -76,34 +134,23 @@ static const char *end_word(uint32_t reason)
 	}
 }
 
-static json_t *attributes_of(const struct known_span *span)
+static void put_attributes(struct trace_json *json,
+			   const struct known_span *span)
 {
-	json_t *list = json_array();
-
-	add_attribute(list, "http.request.method", "stringValue",
-		      foreign_text(span->method));
-	add_attribute(list, "url.path", "stringValue",
-		      foreign_text(span->path));
+	open_list(json, "attributes");
+	put_text_attribute(json, "http.request.method", span->method);
+	put_text_attribute(json, "url.path", span->path);
 	if (span->http_status)
-		add_attribute(list, "http.response.status_code", "intValue",
-			      number_text(span->http_status));
-	add_attribute(list, "pyroscope.profile.id", "stringValue",
-		      id_text(span->context.root_id, SPAN_ID_BYTES));
-	add_attribute(list, "spanprof.cpu_ns", "intValue",
-		      number_text(span->cpu_ns));
-	add_attribute(list, "spanprof.end", "stringValue",
-		      json_string(end_word(span->end_reason)));
-	add_attribute(list, "process.pid", "intValue", number_text(span->pid));
-	add_attribute(list, "thread.id", "intValue", number_text(span->tid));
-	return list;
-}
-
-/* Named by the method alone: what route a path belongs to is not known, and
- * names must be few (OTel HTTP semantic conventions). */
-static json_t *name_of(const struct known_span *span)
-{
-	return span->method[0] ? foreign_text(span->method)
-			       : json_string("unnamed");
+		put_number_attribute(json, "http.response.status_code",
+				     span->http_status);
+	open_attribute(json, "pyroscope.profile.id", "stringValue");
+	put_id(json, span->context.root_id, SPAN_ID_BYTES);
+	close_attribute(json);
+	put_number_attribute(json, "spanprof.cpu_ns", span->cpu_ns);
+	put_text_attribute(json, "spanprof.end", end_word(span->end_reason));
+	put_number_attribute(json, "process.pid", span->pid);
+	put_number_attribute(json, "thread.id", span->tid);
+	close_list(json);
 }
 
 static bool has_parent(const struct known_span *span)
@@ -113,9 +160,43 @@ static bool has_parent(const struct known_span *span)
 	return memcmp(span->context.parent_id, none, SPAN_ID_BYTES) != 0;
 }
 
-static uint64_t since_1970(const struct trace_json *json, uint64_t ns)
+static void put_ids(struct trace_json *json, const struct known_span *span)
 {
-	return ns + (uint64_t)json->clock_offset_ns;
+	put_text(json, "traceId");
+	put_id(json, span->context.trace_id, TRACE_ID_BYTES);
+	put_text(json, "spanId");
+	put_id(json, span->context.span_id, SPAN_ID_BYTES);
+	if (!has_parent(span))
+		return;
+	put_text(json, "parentSpanId");
+	put_id(json, span->context.parent_id, SPAN_ID_BYTES);
+}
+
+static void put_time(struct trace_json *json, const char *key, uint64_t ns)
+{
+	put_text(json, key);
+	put_number(json, ns + (uint64_t)json->clock_offset_ns);
+}
+
+static void put_resource(struct trace_json *json, const char *service)
+{
+	put_text(json, "resource");
+	open_map(json);
+	open_list(json, "attributes");
+	put_text_attribute(json, "service.name", service);
+	close_list(json);
+	close_map(json);
+}
+
+static void put_scope(struct trace_json *json)
+{
+	put_text(json, "scope");
+	open_map(json);
+	put_text(json, "name");
+	put_text(json, "spanprof");
+	put_text(json, "version");
+	put_text(json, SPANPROF_VERSION);
+	close_map(json);
 }
 
 struct trace_json *trace_json_create(const char *service,
@@ -126,62 +207,72 @@ struct trace_json *trace_json_create(const char *service,
 	if (!json)
 		return NULL;
 	json->clock_offset_ns = clock_offset_ns;
-	json->spans = json_array();
-	json->root = json_pack(
-		"{s:[{s:{s:[{s:s, s:{s:s}}]}, s:[{s:{s:s, s:s}, s:o}]}]}",
-		"resourceSpans", "resource", "attributes", "key",
-		"service.name", "value", "stringValue", service, "scopeSpans",
-		"scope", "name", "spanprof", "version", SPANPROF_VERSION,
-		"spans", json->spans);
-	if (json->root)
-		return json;
-	free(json);
-	return NULL;
+	json->gen = yajl_gen_alloc(NULL);
+	if (!json->gen) {
+		free(json);
+		return NULL;
+	}
+	open_map(json);
+	open_list(json, "resourceSpans");
+	open_map(json);
+	put_resource(json, service);
+	open_list(json, "scopeSpans");
+	open_map(json);
+	put_scope(json);
+	open_list(json, "spans");
+	return json;
 }
 
 void trace_json_destroy(struct trace_json *json)
 {
 	if (!json)
 		return;
-	json_decref(json->root);
+	yajl_gen_free(json->gen);
 	free(json);
 }
 
 void trace_json_add(struct trace_json *json, const struct known_span *span)
 {
-	json_t *object = json_pack(
-		"{s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "traceId",
-		id_text(span->context.trace_id, TRACE_ID_BYTES), "spanId",
-		id_text(span->context.span_id, SPAN_ID_BYTES), "name",
-		name_of(span), "kind", SPAN_KIND_SERVER, "startTimeUnixNano",
-		number_text(since_1970(json, span->start_ns)),
-		"endTimeUnixNano", number_text(since_1970(json, span->end_ns)),
-		"attributes", attributes_of(span));
+	open_map(json);
+	put_ids(json, span);
+	/* Named by the method alone: what route a path belongs to is not
+	 * known, and names must be few (OTel HTTP semantic conventions). */
+	put_text(json, "name");
+	put_foreign(json, span->method[0] ? span->method : "unnamed");
+	put_text(json, "kind");
+	yajl_gen_integer(json->gen, SPAN_KIND_SERVER);
+	put_time(json, "startTimeUnixNano", span->start_ns);
+	put_time(json, "endTimeUnixNano", span->end_ns);
+	put_attributes(json, span);
+	if (span->http_status >= 500) {
+		put_text(json, "status");
+		open_map(json);
+		put_text(json, "code");
+		yajl_gen_integer(json->gen, STATUS_CODE_ERROR);
+		close_map(json);
+	}
+	close_map(json);
+}
 
-	if (!object)
-		return;
-	if (has_parent(span))
-		json_object_set_new(
-			object, "parentSpanId",
-			id_text(span->context.parent_id, SPAN_ID_BYTES));
-	if (span->http_status >= 500)
-		json_object_set_new(
-			object, "status",
-			json_pack("{s:i}", "code", STATUS_CODE_ERROR));
-	json_array_append_new(json->spans, object);
+/* Closes what trace_json_create opened. */
+static void finish(struct trace_json *json)
+{
+	close_list(json);
+	close_map(json);
+	close_list(json);
+	close_map(json);
+	close_list(json);
+	close_map(json);
 }
 
 int trace_json_encode(struct trace_json *json, void **bytes, size_t *len_bytes)
 {
-	char *text = json_dumps(json->root, JSON_COMPACT);
+	const unsigned char *text;
 	size_t length;
-	int error;
 
-	if (!text)
+	finish(json);
+	if (yajl_gen_get_buf(json->gen, &text, &length) != yajl_gen_status_ok)
 		return -ENOMEM;
-	length = strlen(text);
-	text[length] = '\n'; /* in place of the NUL */
-	error = gzip_compress(text, length + 1, bytes, len_bytes);
-	free(text);
-	return error;
+	/* yajl ends its buffer with a NUL; the line ends with a newline. */
+	return gzip_compress_line(text, length, bytes, len_bytes);
 }

@@ -19,7 +19,7 @@ struct trace_json *trace_json_create(const char *service,
 				     int64_t clock_offset_ns);
 void trace_json_destroy(struct trace_json *json);
 
-/* Adds a span. One that does not fit into memory is left out and counted. */
+/* Adds a span. Call trace_json_encode once, after the last. */
 void trace_json_add(struct trace_json *json, const struct known_span *span);
 
 /* The document as gzip'ed lines; the caller frees it. 0 or -ENOMEM. */

@@ -32,20 +32,6 @@ struct intern {
 	struct chunk *chunks;
 };
 
-static uint64_t hash_of(const uint8_t *data, size_t bytes)
-{
-	uint64_t hash = idmap_seed() ^ bytes, word;
-
-	for (; bytes >= 8; bytes -= 8, data += 8) {
-		memcpy(&word, data, 8);
-		hash = (hash ^ word) * UINT64_C(0xa0761d6478bd642f);
-		hash ^= hash >> 29;
-	}
-	word = 0;
-	memcpy(&word, data, bytes);
-	return (hash ^ word) * UINT64_C(0xe7037ed1a0b428db);
-}
-
 static struct chunk *add_chunk(struct intern *table, size_t bytes)
 {
 	size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
@@ -85,9 +71,25 @@ static uint32_t find(const struct intern *table, uint32_t first,
 	return first;
 }
 
+uint64_t intern_hash(const void *data, size_t bytes)
+{
+	const uint8_t *at = data;
+	uint64_t hash = idmap_seed() ^ bytes, word;
+
+	for (; bytes >= 8; bytes -= 8, at += 8) {
+		memcpy(&word, at, 8);
+		hash = (hash ^ word) * UINT64_C(0xa0761d6478bd642f);
+		hash ^= hash >> 29;
+	}
+	word = 0;
+	if (bytes)
+		memcpy(&word, at, bytes);
+	return (hash ^ word) * UINT64_C(0xe7037ed1a0b428db);
+}
+
 uint32_t intern_put(struct intern *table, const void *data, size_t bytes)
 {
-	uint32_t *newest = idmap_at(&table->by_hash, hash_of(data, bytes));
+	uint32_t *newest = idmap_at(&table->by_hash, intern_hash(data, bytes));
 	uint32_t number = find(table, *newest, data, bytes);
 
 	if (number != IDMAP_NONE)

@@ -25,6 +25,9 @@ uint32_t intern_put(struct intern *table, const void *data, size_t bytes);
 const void *intern_get(const struct intern *table, uint32_t number,
 		       size_t *bytes);
 
+/* The hash that the tables use: seeded, the same during a process. */
+uint64_t intern_hash(const void *data, size_t bytes);
+
 /* How many there are; the numbers are 0 to this minus one. */
 uint32_t intern_count(const struct intern *table);
 

@@ -18,13 +18,19 @@
 /* Of different keys; more than any exporter writes. */
 #define STATISTICS_MAX 256
 
+/* A stack of the profile in the model. */
+struct merged_stack {
+	uint32_t stack;
+	bool unsampled, truncated;
+};
+
 /* A profile on its way into the model. */
 struct merge {
 	struct model *model;
 	const struct profile *profile;
 	uint32_t *texts; /* its texts in the model, 0: not taken over yet */
-	uint32_t *stack; /* room for the stack at hand */
-	size_t stack_capacity;
+	uint32_t *spans; /* places of the spans its texts name, 0: the same */
+	struct merged_stack *stacks;
 	uint32_t unsampled, truncated;
 };
 
@@ -73,18 +79,32 @@ static uint32_t take_text(struct merge *merge, uint32_t local)
 	return merge->texts[local];
 }
 
-static uint32_t take_stack(struct merge *merge,
-			   const struct profile_sample *sample)
+static struct merged_stack take_stack(struct merge *merge,
+				      const struct profile_stack *stack)
 {
-	const uint32_t *frames = merge->profile->frames + sample->first_frame;
-	size_t count = sample->frame_count;
+	const uint32_t *frames = merge->profile->frames + stack->first;
+	size_t count = stack->frame_count;
+	uint32_t *taken = mem_zeroed(count, sizeof(*taken));
+	struct merged_stack merged = {0};
 
-	merge->stack = mem_room(merge->stack, &merge->stack_capacity, count + 1,
-				sizeof(*merge->stack));
 	for (size_t i = 0; i < count; i++)
-		merge->stack[i] = take_text(merge, frames[i]);
-	return intern_put(merge->model->stacks, merge->stack,
-			  count * sizeof(*merge->stack));
+		taken[i] = take_text(merge, frames[i]);
+	merged.stack =
+		intern_put(merge->model->stacks, taken, count * sizeof(*taken));
+	merged.unsampled = count && taken[0] == merge->unsampled;
+	merged.truncated = count && taken[count - 1] == merge->truncated;
+	free(taken);
+	return merged;
+}
+
+static uint32_t take_span(struct merge *merge,
+			  const struct profile_sample *sample)
+{
+	uint32_t *place = &merge->spans[sample->span_text];
+
+	if (!*place)
+		*place = place_span(merge->model, sample->span);
+	return *place;
 }
 
 static void add_to_span(struct merge *merge, struct span *span,
@@ -106,20 +126,19 @@ static void add_to_span(struct merge *merge, struct span *span,
 
 static void merge_sample(struct merge *merge, const struct profile_sample *from)
 {
+	const struct merged_stack *stack = &merge->stacks[from->stack];
 	struct model *model = merge->model;
-	struct sample sample = {.count = from->count, .cpu_ns = from->cpu_ns};
-	size_t depth = from->frame_count;
-	bool unsampled;
+	struct sample sample = {.stack = stack->stack,
+				.count = from->count,
+				.cpu_ns = from->cpu_ns};
 
-	sample.span = place_span(model, from->span);
-	sample.stack = take_stack(merge, from);
-	unsampled = depth && merge->stack[0] == merge->unsampled;
-	add_to_span(merge, &model->spans[sample.span], from, unsampled);
+	sample.span = take_span(merge, from);
+	add_to_span(merge, &model->spans[sample.span], from, stack->unsampled);
 	sum_add(&model->count, sample.count);
 	sum_add(&model->cpu_ns, sample.cpu_ns);
-	if (unsampled)
+	if (stack->unsampled)
 		sum_add(&model->unsampled_ns, sample.cpu_ns);
-	else if (depth && merge->stack[depth - 1] == merge->truncated)
+	else if (stack->truncated)
 		sum_add(&model->truncated_ns, sample.cpu_ns);
 	model->samples =
 		mem_room(model->samples, &model->sample_capacity,
@@ -188,20 +207,33 @@ static void merge_window(struct model *model, const struct profile *profile)
 		model->end_ns = end;
 }
 
+static void merge_samples(struct merge *merge)
+{
+	const struct profile *profile = merge->profile;
+
+	merge->texts = mem_zeroed(profile->text_count, sizeof(uint32_t));
+	merge->spans = mem_zeroed(profile->text_count, sizeof(uint32_t));
+	merge->stacks =
+		mem_zeroed(profile->stack_count, sizeof(*merge->stacks));
+	for (size_t i = 0; i < profile->stack_count; i++)
+		merge->stacks[i] = take_stack(merge, &profile->stacks[i]);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		merge_sample(merge, &profile->samples[i]);
+	free(merge->texts);
+	free(merge->spans);
+	free(merge->stacks);
+}
+
 void model_merge_profile(struct model *model, const struct profile *profile)
 {
 	struct merge merge = {.model = model, .profile = profile};
 
-	merge.texts = mem_zeroed(profile->text_count, sizeof(*merge.texts));
 	merge.unsampled = model_put_text(model, UNSAMPLED);
 	merge.truncated = model_put_text(model, TRUNCATED);
 	merge_window(model, profile);
 	for (size_t i = 0; i < profile->comment_count; i++)
 		merge_comment(model, profile->texts[profile->comments[i]]);
-	for (size_t i = 0; i < profile->sample_count; i++)
-		merge_sample(&merge, &profile->samples[i]);
-	free(merge.texts);
-	free(merge.stack);
+	merge_samples(&merge);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/intern.h"
 #include "report/mem.h"
 #include "report/pprof_tables.h"
 
@@ -38,7 +39,10 @@ struct label_text {
 struct reader {
 	struct pprof_tables tables;
 	struct profile *profile;
-	size_t frame_capacity;
+	size_t frame_capacity, stack_capacity;
+	struct idmap stacks;     /* hash of location ids to a stack */
+	uint32_t *stack_samples; /* a sample that has it, one a stack */
+	size_t stack_sample_capacity;
 	struct label_text *labels; /* one a text */
 	struct fault *fault;
 };
@@ -80,15 +84,15 @@ static int check_values(const struct reader *r, size_t place)
 	return 0;
 }
 
-/* Appends the functions of a location to the frames of the sample. */
-static int add_location(struct reader *r, struct profile_sample *sample,
+/* Appends the functions of a location to the frames of the newest stack. */
+static int add_location(struct reader *r, struct profile_stack *stack,
 			uint32_t location)
 {
 	struct profile *profile = r->profile;
 	size_t first = r->tables.first_frame[location];
 	size_t count = r->tables.first_frame[location + 1] - first;
 
-	if (sample->frame_count + count > STACK_MAX_FRAMES)
+	if (stack->frame_count + count > STACK_MAX_FRAMES)
 		return FAULT(r->fault, -E2BIG,
 			     "a stack has more than %u frames",
 			     STACK_MAX_FRAMES);
@@ -98,21 +102,19 @@ static int add_location(struct reader *r, struct profile_sample *sample,
 	profile->frames =
 		mem_room(profile->frames, &r->frame_capacity,
 			 profile->frame_count + count, sizeof(uint32_t));
-	for (size_t i = 0; i < count; i++)
-		profile->frames[profile->frame_count + i] =
-			r->tables.frames[first + i];
+	memcpy(profile->frames + profile->frame_count, r->tables.frames + first,
+	       count * sizeof(uint32_t));
 	profile->frame_count += count;
-	sample->frame_count += (uint32_t)count;
+	stack->frame_count += (uint32_t)count;
 	return 0;
 }
 
-static int read_stack(struct reader *r, size_t place)
+static int fill_stack(struct reader *r, struct profile_stack *stack,
+		      size_t place)
 {
 	const Perftools__Profiles__Sample *from =
 		r->tables.message->sample[place];
-	struct profile_sample *sample = &r->profile->samples[place];
 
-	sample->first_frame = r->profile->frame_count;
 	for (size_t i = 0; i < from->n_location_id; i++) {
 		uint64_t id = from->location_id[i];
 		uint32_t location = pprof_tables_location(&r->tables, id);
@@ -123,11 +125,61 @@ static int read_stack(struct reader *r, size_t place)
 				     "sample %zu has the unknown location "
 				     "%" PRIu64,
 				     place + 1, id);
-		error = add_location(r, sample, location);
+		error = add_location(r, stack, location);
 		if (error)
 			return error;
 	}
 	return 0;
+}
+
+/* A new stack for the sample at `place`. */
+static int add_stack(struct reader *r, size_t place)
+{
+	struct profile *profile = r->profile;
+	struct profile_stack stack = {.first = profile->frame_count};
+	int error = fill_stack(r, &stack, place);
+
+	if (error)
+		return error;
+	profile->stacks = mem_room(profile->stacks, &r->stack_capacity,
+				   profile->stack_count + 1, sizeof(stack));
+	r->stack_samples = mem_room(r->stack_samples, &r->stack_sample_capacity,
+				    profile->stack_count + 1, sizeof(uint32_t));
+	r->stack_samples[profile->stack_count] = (uint32_t)place;
+	profile->stacks[profile->stack_count++] = stack;
+	return 0;
+}
+
+static bool same_stack(const struct reader *r, size_t a, size_t b)
+{
+	const Perftools__Profiles__Sample *x = r->tables.message->sample[a];
+	const Perftools__Profiles__Sample *y = r->tables.message->sample[b];
+
+	return x->n_location_id == y->n_location_id &&
+	       memcmp(x->location_id, y->location_id,
+		      x->n_location_id * sizeof(*x->location_id)) == 0;
+}
+
+/* Gives the sample its stack. Two stacks of the same hash are both kept, one
+ * of them perhaps more than once: the store will see that they are the same. */
+static int read_stack(struct reader *r, size_t place)
+{
+	const Perftools__Profiles__Sample *from =
+		r->tables.message->sample[place];
+	struct profile_sample *sample = &r->profile->samples[place];
+	uint32_t *known = idmap_at(
+		&r->stacks,
+		intern_hash(from->location_id,
+			    from->n_location_id * sizeof(*from->location_id)));
+	uint32_t stack = *known;
+
+	if (stack != IDMAP_NONE &&
+	    same_stack(r, place, r->stack_samples[stack])) {
+		sample->stack = stack;
+		return 0;
+	}
+	sample->stack = *known = (uint32_t)r->profile->stack_count;
+	return add_stack(r, place);
 }
 
 static const struct label_text *label_key(struct reader *r, int64_t number)
@@ -166,11 +218,13 @@ static void apply_label(struct reader *r, struct profile_sample *sample,
 {
 	const struct label_text *key = label_key(r, from->key);
 
-	if (key->key == LABEL_SPAN && !sample->span)
+	if (key->key == LABEL_SPAN && !sample->span) {
 		sample->span = label_value(r, from->str)->span;
-	else if (key->key == LABEL_TRACE && traceid_is_none(sample->trace))
+		sample->span_text = (uint32_t)from->str;
+	}
+	if (key->key == LABEL_TRACE && traceid_is_none(sample->trace))
 		sample->trace = label_value(r, from->str)->trace;
-	else if (key->key == LABEL_NAME && !sample->span_name)
+	if (key->key == LABEL_NAME && !sample->span_name)
 		sample->span_name = (uint32_t)from->str;
 }
 
@@ -221,6 +275,8 @@ static int read_samples(struct reader *r)
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_sample(r, i);
 	free(r->labels);
+	free(r->stack_samples);
+	idmap_fini(&r->stacks);
 	return error;
 }
 
@@ -273,6 +329,7 @@ static int read_message(struct reader *r)
 void profile_fini(struct profile *profile)
 {
 	free(profile->samples);
+	free(profile->stacks);
 	free(profile->frames);
 	free(profile->comments);
 	arena_fini(&profile->arena);

@@ -19,11 +19,17 @@
 struct profile_sample {
 	uint64_t span; /* 0: none */
 	struct trace_id trace;
+	uint32_t span_text; /* the text that the span id stood in */
 	uint32_t span_name; /* text number, 0: none */
-	uint32_t frame_count;
-	size_t first_frame; /* in profile.frames */
+	uint32_t stack;     /* place in profile.stacks */
 	uint64_t count;     /* periods */
 	uint64_t cpu_ns;
+};
+
+/* A stack: frames first, first + 1, ... of profile.frames. */
+struct profile_stack {
+	size_t first;
+	uint32_t frame_count;
 };
 
 struct profile {
@@ -32,6 +38,9 @@ struct profile {
 	size_t text_count;
 	struct profile_sample *samples;
 	size_t sample_count;
+	/* Mostly each once: samples of many spans share them. */
+	struct profile_stack *stacks;
+	size_t stack_count;
 	/* Text numbers of the functions of each stack, leaf first, inlined
 	 * functions as frames of their own. */
 	uint32_t *frames;

@@ -13,15 +13,15 @@
 
 static struct stack_sum *stack_item(struct stack_sums *sums, uint32_t stack)
 {
-	uint32_t *place = idmap_at(&sums->places, stack);
+	uint32_t *place = &sums->places[stack];
 
-	if (*place != IDMAP_NONE)
-		return &sums->items[*place];
+	if (*place)
+		return &sums->items[*place - 1];
 	sums->items = mem_room(sums->items, &sums->capacity,
 			       sums->item_count + 1, sizeof(*sums->items));
-	*place = (uint32_t)sums->item_count++;
-	sums->items[*place] = (struct stack_sum){.stack = stack};
-	return &sums->items[*place];
+	sums->items[sums->item_count] = (struct stack_sum){.stack = stack};
+	*place = (uint32_t)++sums->item_count;
+	return &sums->items[*place - 1];
 }
 
 void stack_sums_add(struct stack_sums *sums, const struct model *model,
@@ -29,6 +29,9 @@ void stack_sums_add(struct stack_sums *sums, const struct model *model,
 {
 	const struct span *from = &model->spans[span];
 
+	if (!sums->places)
+		sums->places = mem_zeroed(intern_count(model->stacks),
+					  sizeof(*sums->places));
 	for (size_t i = 0; i < from->profiled; i++) {
 		const struct sample *sample = &model->samples[from->first + i];
 		struct stack_sum *item = stack_item(sums, sample->stack);
@@ -43,28 +46,26 @@ void stack_sums_add(struct stack_sums *sums, const struct model *model,
 void stack_sums_fini(struct stack_sums *sums)
 {
 	free(sums->items);
-	idmap_fini(&sums->places);
+	free(sums->places);
 	*sums = (struct stack_sums){0};
 }
 
 static struct function_sum *function_item(struct function_sums *sums,
-					  struct idmap *places, uint32_t name)
+					  uint32_t *place, uint32_t name)
 {
-	uint32_t *place = idmap_at(places, name);
-
-	if (*place != IDMAP_NONE)
-		return &sums->items[*place];
+	if (*place)
+		return &sums->items[*place - 1];
 	sums->items = mem_room(sums->items, &sums->capacity, sums->count + 1,
 			       sizeof(*sums->items));
-	*place = (uint32_t)sums->count++;
-	sums->items[*place] = (struct function_sum){.name = name};
-	return &sums->items[*place];
+	sums->items[sums->count] = (struct function_sum){.name = name};
+	*place = (uint32_t)++sums->count;
+	return &sums->items[*place - 1];
 }
 
 /* Where one stack's time is added. `stack_number` counts from 1. */
 struct adding {
 	struct function_sums *functions;
-	struct idmap *places;
+	uint32_t *places; /* of each text of the model, plus 1 */
 	size_t stack_number;
 };
 
@@ -72,7 +73,7 @@ static void add_frame(const struct adding *to, const struct stack_sum *sum,
 		      uint32_t name, bool is_leaf)
 {
 	struct function_sum *item =
-		function_item(to->functions, to->places, name);
+		function_item(to->functions, &to->places[name], name);
 
 	if (is_leaf) {
 		sum_add(&item->self_ns, sum->cpu_ns);
@@ -101,9 +102,9 @@ void function_sums_collect(struct function_sums *functions,
 			   const struct model *model,
 			   const struct stack_sums *stacks)
 {
-	struct idmap places = {0};
-	struct adding to = {functions, &places, 0};
+	struct adding to = {.functions = functions};
 
+	to.places = mem_zeroed(intern_count(model->texts), sizeof(*to.places));
 	*functions = (struct function_sums){0};
 	for (size_t i = 0; i < stacks->item_count; i++) {
 		const struct stack_sum *sum = &stacks->items[i];
@@ -114,7 +115,7 @@ void function_sums_collect(struct function_sums *functions,
 		for (size_t k = 0; k < depth; k++)
 			add_frame(&to, sum, frames[k], k == 0);
 	}
-	idmap_fini(&places);
+	free(to.places);
 	if (functions->count)
 		qsort(functions->items, functions->count,
 		      sizeof(*functions->items), compare);

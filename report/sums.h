@@ -18,7 +18,7 @@ struct stack_sum {
 struct stack_sums {
 	struct stack_sum *items;
 	size_t item_count, capacity;
-	struct idmap places;
+	uint32_t *places;       /* of each stack of the model, plus 1 */
 	uint64_t count, cpu_ns; /* over all */
 };
 

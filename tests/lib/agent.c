@@ -70,6 +70,7 @@ static void begin(void)
 	memset(&agent, 0, sizeof(agent));
 	config_read(&agent.config, nothing, NULL, NULL);
 	agent.period_ns = UINT64_C(1000000000) / agent.config.rate_hz;
+	timer_measure_tick();
 	agent.signal_number = signal_number();
 	map_tables();
 	agent.ring = create_ring();

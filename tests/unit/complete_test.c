@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "exporter/demangle.h"
+#include "tests/lib/compile.h"
 #include "tests/lib/snapshot.h"
 #include "tests/lib/unit.h"
 
@@ -407,25 +408,11 @@ TEST(without_the_red_zone_the_few_that_need_it_say_so)
 	close_map();
 }
 
-static char folder[] = "/tmp/complete_test.XXXXXX";
-
-/* Builds a library from a line of C; NULL without a compiler. */
-static void *build_library(const char *name, const char *code,
-			   const char *flags)
+static void *open_library(const char *name, const char *code, const char *flags)
 {
-	char command[1024];
-	char path[128];
+	const char *path = compile_library(name, code, flags);
 
-	if (folder[sizeof(folder) - 2] == 'X' && !mkdtemp(folder))
-		return NULL;
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	snprintf(command, sizeof(command),
-		 "printf '%%s' '%s' | ${CC:-cc} -xc - -O2 -fPIC -shared %s "
-		 "-o %s",
-		 code, flags, path);
-	if (system(command) != 0) /* NOLINT(cert-env33-c) */
-		return NULL;
-	return dlopen(path, RTLD_LAZY);
+	return path ? dlopen(path, RTLD_LAZY) : NULL;
 }
 
 static void (*library_call)(void);
@@ -439,11 +426,11 @@ NEVER_INLINED void call_library(void)
 TEST(lazy_binding_is_complete_at_each_instruction)
 {
 	void *library =
-		build_library("liblazy.so",
-			      "int strverscmp(const char *, const char *);"
-			      "volatile int sink; void lazy(void)"
-			      "{ sink = strverscmp(\"a1\", \"a2\"); sink++; }",
-			      "-Wl,-z,lazy -fno-builtin -fcf-protection=none");
+		open_library("liblazy.so",
+			     "int strverscmp(const char *, const char *);"
+			     "volatile int sink; void lazy(void)"
+			     "{ sink = strverscmp(\"a1\", \"a2\"); sink++; }",
+			     "-Wl,-z,lazy -fno-builtin -fcf-protection=none");
 	struct tally tally;
 
 	CHECK(library != NULL);
@@ -464,11 +451,10 @@ NEVER_INLINED void take_here(void)
 
 TEST(frames_of_our_own_library_are_left_out)
 {
-	void *library =
-		build_library("libspanprof.so.1",
-			      "void through(void (*f)(void)) { f(); "
-			      "__asm__ volatile(\"\" ::: \"memory\"); }",
-			      "");
+	void *library = open_library("libspanprof.so.1",
+				     "void through(void (*f)(void)) { f(); "
+				     "__asm__ volatile(\"\" ::: \"memory\"); }",
+				     "");
 	void (*through)(void (*)(void)) = NULL;
 
 	CHECK(library != NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of C++ and Rust, and names that mean harm. */
 #include "exporter/demangle.h"
 
 #include <stdio.h>

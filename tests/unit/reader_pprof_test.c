@@ -45,9 +45,14 @@ static void check_damaged(const struct built *b, int error, const char *words)
 static const char *frame(const struct profile *profile, size_t sample,
 			 size_t number)
 {
-	size_t first = profile->samples[sample].first_frame;
+	size_t first = profile->stacks[profile->samples[sample].stack].first;
 
 	return profile->texts[profile->frames[first + number]];
+}
+
+static uint32_t depth(const struct profile *profile, size_t sample)
+{
+	return profile->stacks[profile->samples[sample].stack].frame_count;
 }
 
 TEST(pprof_reader_takes_samples_with_their_labels)
@@ -65,7 +70,7 @@ TEST(pprof_reader_takes_samples_with_their_labels)
 	CHECK_EQ(profile.samples[0].trace.high, 0x4bf92f3577b34da6);
 	CHECK_EQ(profile.samples[0].trace.low, 0xa3ce929d0e0e4736);
 	CHECK_STR(profile.texts[profile.samples[0].span_name], "GET");
-	CHECK_EQ(profile.samples[0].frame_count, 2);
+	CHECK_EQ(depth(&profile, 0), 2);
 	CHECK_STR(frame(&profile, 0, 0), "work");
 	CHECK_STR(frame(&profile, 0, 1), "main");
 	CHECK_EQ(profile.samples[1].span, 0);
@@ -127,7 +132,7 @@ TEST(pprof_reader_makes_frames_of_inlined_functions)
 	b.samples[0].location_id = b.stack + 1;
 	b.samples[0].n_location_id = 1;
 	CHECK_EQ(read_built(&b, &profile, &fault), 0);
-	CHECK_EQ(profile.samples[0].frame_count, 2);
+	CHECK_EQ(depth(&profile, 0), 2);
 	CHECK_STR(frame(&profile, 0, 0), "work");
 	CHECK_STR(frame(&profile, 0, 1), "main");
 	profile_fini(&profile);
@@ -159,6 +164,35 @@ TEST(pprof_reader_takes_ids_that_do_not_count_from_one)
 	b.lines[1].function_id = 77;
 	CHECK_EQ(read_built(&b, &profile, &fault), 0);
 	CHECK_STR(frame(&profile, 0, 0), "work");
+	profile_fini(&profile);
+}
+
+TEST(pprof_reader_keeps_equal_stacks_once)
+{
+	struct profile profile;
+	struct fault fault;
+	struct built b;
+
+	built_init(&b);
+	b.samples[1].location_id = b.stack;
+	b.samples[1].n_location_id = 2;
+	CHECK_EQ(read_built(&b, &profile, &fault), 0);
+	CHECK_EQ(profile.stack_count, 1);
+	CHECK_EQ(profile.samples[1].stack, 0);
+	CHECK_EQ(profile.samples[1].span, 0);
+	profile_fini(&profile);
+}
+
+TEST(pprof_reader_takes_a_sample_without_a_stack)
+{
+	struct profile profile;
+	struct fault fault;
+	struct built b;
+
+	built_init(&b);
+	b.samples[0].n_location_id = 0;
+	CHECK_EQ(read_built(&b, &profile, &fault), 0);
+	CHECK_EQ(depth(&profile, 0), 0);
 	profile_fini(&profile);
 }
 

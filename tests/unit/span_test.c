@@ -10,6 +10,7 @@
 
 #include "tests/lib/agent.h"
 #include "tests/lib/crowd.h"
+#include "tests/lib/storm.h"
 #include "tests/lib/unit.h"
 
 static span_handle handles[SPAN_TABLE_SIZE];
@@ -234,51 +235,79 @@ TEST(openers_never_share_an_entry)
 	CHECK_EQ(crowd_run(4, open_and_close, NULL), 0);
 }
 
-/* One entry for all: its owner fills the identity with one byte, and readers
- * must never see two. */
+/* One entry that is ended and used again all the time: its owner fills the
+ * identity with one byte, and a reader must never see two. The reader is
+ * interrupted, at any instruction, until the entry has become another span. */
 static struct {
+	struct span *entry;
 	_Atomic span_handle handle;
 	_Atomic uint32_t reads;
 	_Atomic bool over;
 } shared;
 
-static long read_identity(void)
+static void wait_for_next_span(void)
+{
+	span_handle handle = shared.handle;
+
+	/* Not for ever: the writer may not be running. */
+	for (int turn = 0; turn < 20000 && shared.handle == handle; turn++)
+		;
+}
+
+static long read_once(void)
 {
 	struct span_context context;
-	uint8_t *byte = (uint8_t *)&context;
+	const uint8_t *byte = (const uint8_t *)&context;
+	span_handle handle = shared.handle;
 	long torn = 0;
 
-	while (!shared.over) {
-		span_handle handle = shared.handle;
-
-		if (!span_context_sig(handle, &context))
-			continue;
-		for (size_t i = 1; i < sizeof(context); i++)
-			torn += byte[i] != byte[0];
-		torn += byte[0] != (uint8_t)(handle >> 32);
-		shared.reads++;
-	}
+	if (!span_context_sig(handle, &context))
+		return 0;
+	for (size_t i = 1; i < sizeof(context); i++)
+		torn += byte[i] != byte[0];
+	torn += byte[0] != (uint8_t)(handle >> 32);
+	shared.reads++;
 	return torn;
+}
+
+static long read_identity(void)
+{
+	uint64_t until = storm_strikes() + 1000;
+	struct storm storm;
+	long torn = 0;
+
+	if (storm_begin(&storm, wait_for_next_span) != 0)
+		torn = 1000000;
+	while (!torn && storm_strikes() < until)
+		torn += read_once();
+	storm_end(&storm);
+	shared.over = true;
+	return torn;
+}
+
+/* Opens the entry as span_open_app does, which would take another one. */
+static span_handle open_again(span_handle last)
+{
+	uint64_t generation = (last >> 32) + 1;
+
+	atomic_store(&shared.entry->state, generation << 2 | 3);
+	return generation << 32 | (uint32_t)last;
 }
 
 static long write_identity(void)
 {
 	struct span last;
 
-	for (uint64_t i = 0; i < 3000000 && shared.reads < 20000; i++) {
-		span_handle handle = open_within(SPAN_TABLE_SIZE);
-		struct span *span = span_get_sig(handle);
+	while (!shared.over) {
+		span_handle handle = shared.handle;
 
-		if (!span)
-			break;
-		memset(&span->context, (int)(handle >> 32) & 0xff,
-		       sizeof(span->context));
+		if (!span_close_app(handle, &last))
+			return 1000000;
+		handle = open_again(handle);
+		memset(&shared.entry->context, (int)(handle >> 32) & 0xff,
+		       sizeof(last.context));
 		shared.handle = handle;
-		for (int turn = 0; turn < 20; turn++)
-			__asm__ volatile("pause");
-		span_close_app(handle, &last);
 	}
-	shared.over = true;
 	return 0;
 }
 
@@ -290,16 +319,14 @@ static long share(unsigned number, void *unused)
 
 TEST(an_identity_is_never_torn)
 {
-	struct span last;
-
 	agent_begin();
-	fill_table();
-	CHECK(span_close_app(handles[77], &last));
-	shared.handle = 0;
+	shared.handle = span_open_app();
+	shared.entry = span_get_sig(shared.handle);
+	memset(&shared.entry->context, 1, sizeof(shared.entry->context));
 	shared.reads = 0;
 	shared.over = false;
 	CHECK_EQ(crowd_run(2, share, NULL), 0);
-	CHECK(shared.reads > 100);
+	CHECK(shared.reads > 0);
 }
 
 static int look_in_child(void *context)

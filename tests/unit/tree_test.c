@@ -25,11 +25,12 @@ static void add_stack(struct model *model, const char *stack, uint64_t count,
 	static const char *const texts[] = {"", "a", "b", "c", "d"};
 	uint32_t frames[16];
 	size_t depth = strlen(stack);
-	struct profile_sample sample = {.count = count,
-					.cpu_ns = cpu_ns,
-					.frame_count = (uint32_t)depth};
+	struct profile_sample sample = {.count = count, .cpu_ns = cpu_ns};
+	struct profile_stack whole = {.frame_count = (uint32_t)depth};
 	struct profile profile = {.samples = &sample,
 				  .sample_count = 1,
+				  .stacks = &whole,
+				  .stack_count = 1,
 				  .frames = frames,
 				  .frame_count = depth,
 				  .text_count = 5};

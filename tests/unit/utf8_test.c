@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text that is valid UTF-8, and text that is not. */
 #include "exporter/utf8.h"
 
 #include "tests/lib/unit.h"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follows the signal handler through the linked library: what its tree of
+calls reaches, and how much stack the deepest path takes. Frames are taken from
+the call frame information that the compiler wrote: the largest distance between
+the canonical frame address and the stack pointer, return address included."""
+import bisect
+import re
+import subprocess
+
+from checks import library
+
+ROOT = "handle_sig"
+MOST_STACK_BYTES = 1024
+
+# Its one indirect call is the first of another thread, on that one's stack.
+BEGINS_A_THREAD = {"arch_clone_raw"}
+
+LABEL = re.compile(r"^([0-9a-f]{16}) <(.+)>:$")
+BRANCH = re.compile(r"^ *[0-9a-f]+:\t(?:\w+ )?(?:call|j\w+) +([0-9a-f]+) <")
+INDIRECT = re.compile(r"^ *[0-9a-f]+:\t(?:\w+ )*(?:call|jmp) +\*")
+RANGE = re.compile(r" FDE cie=\S+ pc=([0-9a-f]+)\.\.([0-9a-f]+)$")
+FRAME = re.compile(r"^[0-9a-f]{16} (\S+)")
+
+
+class Routine:
+    """A function of the linked library."""
+
+    def __init__(self, address, name):
+        self.address = address
+        self.name = name
+        self.targets = set()
+        self.indirect = False
+        self.uses_fs = False
+        self.frame_bytes = None
+
+
+class Tree:
+    """The library's functions and their calls, by address."""
+
+    def __init__(self, path):
+        self.routines = []
+        self._read_code(path)
+        self._starts = [r.address for r in self.routines]
+        self._read_frames(path)
+
+    def _read_code(self, path):
+        done = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path],
+                              stdout=subprocess.PIPE, check=True, text=True)
+        for line in done.stdout.splitlines():
+            if match := LABEL.match(line):
+                self.routines.append(Routine(int(match.group(1), 16),
+                                             match.group(2)))
+            elif match := BRANCH.match(line):
+                self.routines[-1].targets.add(int(match.group(1), 16))
+            elif INDIRECT.match(line):
+                self.routines[-1].indirect = True
+            if "%fs" in line:
+                self.routines[-1].uses_fs = True
+
+    def routine_at(self, address):
+        return self.routines[bisect.bisect(self._starts, address) - 1]
+
+    def _read_frames(self, path):
+        routine = None
+        for line in library.read("--debug-dump=frames-interp", path):
+            if match := RANGE.search(line):
+                routine = self.routine_at(int(match.group(1), 16))
+                # Without rows of its own it has that of its CIE.
+                self._grow(routine, "rsp+8")
+            elif " CIE " in line:
+                routine = None
+            elif routine and (match := FRAME.match(line)):
+                self._grow(routine, match.group(1))
+
+    @staticmethod
+    def _grow(routine, rule):
+        """A frame address that isn't told by the stack pointer makes the
+        frame's size unknown: infinite."""
+        known = re.fullmatch(r"rsp\+(\d+)", rule)
+        size = int(known.group(1)) if known else float("inf")
+        routine.frame_bytes = max(routine.frame_bytes or 0, size)
+
+    def callees(self, routine):
+        found = {self.routine_at(target) for target in routine.targets}
+        return found - {routine}
+
+    def root(self):
+        return next((r for r in self.routines if r.name == ROOT), None)
+
+    def reached(self):
+        """All that the handler's calls reach, itself included."""
+        found, waiting = set(), [self.root()]
+        while waiting:
+            routine = waiting.pop()
+            if routine not in found:
+                found.add(routine)
+                waiting += self.callees(routine)
+        return found
+
+    def deepest(self, routine, above=()):
+        """The bytes and the names of the path that needs most stack. A path
+        that meets itself has no end."""
+        if routine in above:
+            return float("inf"), [routine.name]
+        best = (0, [])
+        for callee in self.callees(routine):
+            best = max(best, self.deepest(callee, (*above, routine)))
+        frame = float("inf") if routine.frame_bytes is None \
+            else routine.frame_bytes
+        return frame + best[0], [routine.name, *best[1]]
+
+
+def _stray_violations(tree):
+    found = []
+    for routine in sorted(tree.reached(), key=lambda r: r.name):
+        if "@plt" in routine.name or routine.name.startswith(".plt"):
+            found.append(f"reaches libc: {routine.name}")
+        if routine.indirect and routine.name not in BEGINS_A_THREAD:
+            found.append(f"{routine.name} calls through a pointer")
+        if routine.uses_fs:
+            found.append(f"{routine.name} reads %fs")
+    return found
+
+
+def _stack_violations(tree):
+    size, names = tree.deepest(tree.root())
+    if size <= MOST_STACK_BYTES:
+        return []
+    return [f"{size} bytes of stack, more than {MOST_STACK_BYTES}: "
+            + " > ".join(names)]
+
+
+def check(path):
+    """Pairs (statement, violations)."""
+    tree = Tree(path)
+    if not tree.root():
+        return [("handler_is_found", [f"no function {ROOT} in {path}"])]
+    return [("handler_reaches_neither_libc_nor_fs_nor_pointers",
+             _stray_violations(tree)),
+            ("handler_takes_one_kib_of_stack_at_most",
+             _stack_violations(tree))]
