@@ -3,7 +3,7 @@
  * Makes text of unknown origin valid UTF-8 without control characters.
  * Runs on: the exporter's main thread.
  */
-#include "utf8.h"
+#include "exporter/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>

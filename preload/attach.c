@@ -31,19 +31,26 @@
 
 #define PATH_BYTES 4096
 
-/* A build tree has the exporter beside the library, an installation has it in
- * a folder of its own. */
+static bool exists(const char *path)
+{
+	return SYS3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+/* A build tree has the exporter beside the library; an installation has it in a
+ * folder of its own, seen from the library's or where it was configured. */
 static const char *find_exporter(char path[PATH_BYTES])
 {
+	static const char *const from_library[] = {
+		EXPORTER, "../libexec/spanprof/" EXPORTER};
 	const char *own = real_own_path();
 	size_t folder = own ? text_length_sig(own) : 0;
 
 	while (folder && own[folder - 1] != '/')
 		folder--;
-	if (folder && folder + sizeof(EXPORTER) < PATH_BYTES) {
+	for (int i = 0; i < 2 && folder && folder + 64 < PATH_BYTES; i++) {
 		copy_bytes_sig(path, own, folder);
-		text_append_sig(path + folder, EXPORTER);
-		if (SYS3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
+		text_append_sig(path + folder, from_library[i]);
+		if (exists(path))
 			return path;
 	}
 	return SPANPROF_LIBEXEC "/" EXPORTER;

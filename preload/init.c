@@ -14,6 +14,7 @@
 #include "preload/lifecycle.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/rendezvous.h"
 #include "preload/span.h"
 #include "preload/thread.h"
 #include "sampler/arch.h"
@@ -34,10 +35,12 @@ static int map_memory(void)
 	return error;
 }
 
-/* A set-user-id program does not take orders from its environment. */
-static bool is_privileged(void)
+/* A set-user-id program does not take orders from its environment; our own
+ * exporter is not profiled. */
+static bool stands_aside(char *const *environment)
 {
-	return getauxval(AT_SECURE) != 0;
+	return getauxval(AT_SECURE) != 0 ||
+	       config_lookup(environment, RENDEZVOUS_EXPORTER_MARK);
 }
 
 static void begin(char *const *environment)
@@ -68,7 +71,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	(void)argc;
 	(void)argv;
 	hook_resolve_all();
-	if (!is_privileged())
+	if (!stands_aside(environment))
 		begin(environment);
 }
 

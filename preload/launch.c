@@ -38,24 +38,17 @@ struct child {
 	int error;
 };
 
-/* What must not reach the exporter: the loader's variables, and our own wish
- * to be loaded. */
-static bool is_kept(const char *entry)
-{
-	return !text_after_sig(entry, "LD_") &&
-	       !text_after_sig(entry, "SPANPROF_DISABLED=");
-}
-
 static void filter_environment(char **to, char *const *from)
 {
-	static char off[] = "SPANPROF_DISABLED=true";
+	static char mark[] = RENDEZVOUS_EXPORTER_MARK "=1";
 	unsigned used = 0;
 
 	for (; *from && used < MOST_VARIABLES - 2; from++) {
-		if (is_kept(*from))
+		/* The loader's variables are the program's. */
+		if (!text_after_sig(*from, "LD_"))
 			to[used++] = *from;
 	}
-	to[used++] = off;
+	to[used++] = mark;
 	to[used] = 0;
 }
 

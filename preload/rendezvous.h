@@ -18,6 +18,10 @@
 #define RENDEZVOUS_RING_FD 3
 #define RENDEZVOUS_LISTEN_FD 4
 
+/* Set in the exporter's environment: a library that is loaded into it all the
+ * same (/etc/ld.so.preload) stands aside. */
+#define RENDEZVOUS_EXPORTER_MARK "SPANPROF_EXPORTER_PROCESS"
+
 #define RENDEZVOUS_NAME_BYTES 32
 
 /* What the exporter sends, once, with the ring's descriptor (SCM_RIGHTS). */

@@ -155,7 +155,9 @@ static bool same_stack(const struct reader *r, size_t a, size_t b)
 	const Perftools__Profiles__Sample *x = r->tables.message->sample[a];
 	const Perftools__Profiles__Sample *y = r->tables.message->sample[b];
 
-	return x->n_location_id == y->n_location_id &&
+	if (x->n_location_id != y->n_location_id)
+		return false;
+	return !x->n_location_id ||
 	       memcmp(x->location_id, y->location_id,
 		      x->n_location_id * sizeof(*x->location_id)) == 0;
 }
@@ -272,6 +274,8 @@ static int read_samples(struct reader *r)
 	r->profile->samples = mem_zeroed(count, sizeof(struct profile_sample));
 	r->profile->sample_count = count;
 	r->labels = mem_zeroed(r->tables.text_count, sizeof(*r->labels));
+	r->profile->frames =
+		mem_room(NULL, &r->frame_capacity, 1, sizeof(uint32_t));
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_sample(r, i);
 	free(r->labels);

@@ -74,7 +74,7 @@ static void become_exporter(const char *path, int ring_fd, int listen_fd,
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
 	dup2(listen_fd, RENDEZVOUS_LISTEN_FD);
 	unsetenv("LD_PRELOAD");
-	setenv("SPANPROF_DISABLED", "true", 1);
+	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execv(path, arguments);

@@ -13,10 +13,10 @@ Three other things tell the truth about it:
 * The applications say in a header what they used for each single request.
 """
 import dataclasses
-import os
 import pathlib
 import random
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -35,6 +35,9 @@ class Kind:
     path: str
     count: int              # in each phase
     markers: tuple = ()     # functions that only this kind runs
+    # How much its cost may change in company. Requests of some microseconds
+    # cost what the caches make of them, and threads of Python fight for a lock.
+    latitude: float = 0.35
 
     def request(self, rng):
         return client.Request(self.path, function=self.path,
@@ -91,6 +94,9 @@ class ServersTest(unittest.TestCase):
                 # The first requests pay for what is loaded once.
                 warm = client.run(port, [[k.request(self.rng) for k in kinds]])
                 alone, mixed = self.load(pid, port, kinds)
+                # The client may have the last byte before the thread that
+                # wrote it is back from the call; these servers die at once.
+                time.sleep(0.3)
                 program.stop()
             return Outcome(profile.read(output), alone, warm + mixed,
                            executable)
@@ -126,13 +132,10 @@ class ServersTest(unittest.TestCase):
         self.assertLess(spans, 1.03 * truly)
         self.assertLess(labelled, 1.10 * truly)
         self.assertGreater(spans, 0.3 * truly)
-        # Requests of a few microseconds cost what the caches make them cost,
-        # and too few samples hit them.
-        delta = 0.35 if truly > 1e6 else 1.0
-        self.assertAlmostEqual(spans_mixed / spans, 1, delta=delta)
+        self.assertAlmostEqual(spans_mixed / spans, 1, delta=kind.latitude)
         if truly * len(alone) > 500e6:
             self.assertAlmostEqual(labelled / spans, 1, delta=0.25)
-            self.assertAlmostEqual(labelled_mixed / spans, 1, delta=0.35)
+            self.assertAlmostEqual(labelled_mixed / spans_mixed, 1, delta=0.35)
 
     def check_markers(self, kind, outcome):
         def owner_of(stack):
@@ -164,7 +167,8 @@ class ServersTest(unittest.TestCase):
             self.assertLess(span.cpu_ns, 1.1 * said_ns + 3 * 10**6, span)
 
     def test_python_http_server(self):
-        kinds = [Kind("/small.txt", 400), Kind("/many/", 150)]
+        kinds = [Kind("/small.txt", 400, latitude=1),
+                 Kind("/many/", 150, latitude=0.6)]
         outcome = self.serve(foreign.python_http_server, kinds)
         self.check("python3 -m http.server", kinds, outcome)
         costs = [truth.span_cpu(outcome.output, results) / len(results)
@@ -172,9 +176,9 @@ class ServersTest(unittest.TestCase):
         self.assertGreater(costs[1], 5 * costs[0])
 
     def test_gunicorn_with_threads(self):
-        kinds = [Kind("/deflate/15", 40, ("deflate",)),
-                 Kind("/bzip2/25", 40, ("BZ2_bzCompress",)),
-                 Kind("/sha512/10", 40, ("SHA512_Update", "EVP_DigestUpdate"))]
+        kinds = [Kind("/deflate/20", 40, ("deflate",)),
+                 Kind("/bzip2/30", 40, ("BZ2_bzCompress",)),
+                 Kind("/sha512/25", 40, ("SHA512_Update", "EVP_DigestUpdate"))]
         outcome = self.serve(lambda _, port: foreign.gunicorn(port), kinds)
         self.check("gunicorn gthread", kinds, outcome)
         self.check_application(outcome)
@@ -188,13 +192,13 @@ class ServersTest(unittest.TestCase):
         self.check_application(outcome)
 
     def test_nginx(self):
-        kinds = [Kind("/plain/file.txt", 2000),
+        kinds = [Kind("/plain/file.txt", 2000, latitude=1),
                  Kind("/deflate/file.txt", 300, ("deflate",))]
         outcome = self.serve(foreign.nginx, kinds)
         self.check("nginx", kinds, outcome)
 
     def test_apache_with_the_event_mpm(self):
-        kinds = [Kind("/plain/file.txt", 2000),
+        kinds = [Kind("/plain/file.txt", 2000, latitude=1),
                  Kind("/deflate/file.txt", 300, ("deflate",))]
         outcome = self.serve(foreign.apache, kinds)
         self.check("apache2 event", kinds, outcome)

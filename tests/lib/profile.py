@@ -376,6 +376,7 @@ def read(folder):
     """The whole folder. Raises Invalid for the first thing that is wrong in
     it, also for a file that doesn't belong there."""
     samples, spans, profiles, comments = [], [], [], {}
+    require(pathlib.Path(folder).is_dir(), "there is no folder", folder)
     for path in sorted(pathlib.Path(folder).iterdir()):
         if path.name.endswith(SPANS_SUFFIX):
             spans += read_spans(path)

@@ -102,8 +102,10 @@ def children(pid):
 
 
 def executable(pid):
+    """The path of its executable, also when a new build has replaced it; "" for
+    a process that has gone."""
     try:
-        return os.readlink(f"/proc/{pid}/exe")
+        return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
     except OSError:
         return ""
 
@@ -143,6 +145,7 @@ class Program:
         self.stdout_path = pathlib.Path(self.files.name) / "stdout"
         self.stderr_path = pathlib.Path(self.files.name) / "stderr"
         self.status = None
+        self._pid = None
         command, environment = self._command(env or {}, wrapper_options)
         with open(self.stdout_path, "wb") as out, \
                 open(self.stderr_path, "wb") as err:
@@ -198,6 +201,8 @@ class Program:
         child that isn't the exporter."""
         if self.how != "run":
             return self.process.pid
+        if self._pid:
+            return self._pid
 
         def find():
             self._check_alive()
@@ -211,7 +216,8 @@ class Program:
                 if name and not name.startswith("spanprof-"):
                     return child
             return None
-        return wait_for(find, "the program's process")
+        self._pid = wait_for(find, "the program's process")
+        return self._pid
 
     def port(self):
         """The port that the program says it listens on."""

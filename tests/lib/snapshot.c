@@ -52,7 +52,7 @@ copy_words(uint64_t *to, uint64_t from, uint64_t bytes)
 		to[i] = at[i];
 }
 
-void snapshot_fill(struct snapshot *s, const ucontext_t *context,
+void snapshot_fill(union snapshot *s, const ucontext_t *context,
 		   uint64_t below_bytes)
 {
 	struct record_sample *sample = &s->sample;
@@ -76,7 +76,7 @@ void snapshot_fill(struct snapshot *s, const ucontext_t *context,
 		   bytes);
 }
 
-static _Thread_local struct snapshot *wanted;
+static _Thread_local union snapshot *wanted;
 
 static void handle(int number, siginfo_t *info, void *context)
 {
@@ -84,7 +84,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	snapshot_fill(wanted, context, 0);
 }
 
-__attribute__((noinline)) void snapshot_take(struct snapshot *s)
+__attribute__((noinline)) void snapshot_take(union snapshot *s)
 {
 	struct sigaction action = {.sa_sigaction = handle,
 				   .sa_flags = SA_SIGINFO};

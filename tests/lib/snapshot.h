@@ -14,9 +14,9 @@
 #include "exporter/address_map.h"
 #include "sampler/layout.h"
 
-struct snapshot {
+union snapshot {
 	struct record_sample sample;
-	uint8_t stack[SAMPLE_STACK_MAX_BYTES];
+	uint8_t room[sizeof(struct record_sample) + SAMPLE_STACK_MAX_BYTES];
 };
 
 /* Looks up where the calling thread's stack ends; allocates. */
@@ -25,11 +25,11 @@ void snapshot_prepare(void);
 /* Registers and used stack at a point that a signal interrupted. The copy
  * begins `below_bytes` under the stack pointer. Fit for handlers, once the
  * thread has called snapshot_prepare. */
-void snapshot_fill(struct snapshot *s, const ucontext_t *context,
+void snapshot_fill(union snapshot *s, const ucontext_t *context,
 		   uint64_t below_bytes);
 
 /* The same at a point inside of this function. */
-void snapshot_take(struct snapshot *s);
+void snapshot_take(union snapshot *s);
 
 /* Calls `take` with a record of each module of this process, which lives as
  * long as the call. Returns how many there were. */

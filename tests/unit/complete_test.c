@@ -33,7 +33,7 @@ static struct elf_cache cache;
 static struct address_map *map;
 static struct completer *completer;
 static struct stack stack;
-static struct snapshot shot;
+static union snapshot shot;
 
 static void *traced[64];
 static int traced_count;
@@ -265,25 +265,25 @@ TEST(a_thread_is_complete_to_its_start)
 #define STEPS_MAX 5000u
 #define STEP_BYTES 8192u
 
-struct step {
+union step {
 	struct record_sample sample;
-	uint8_t stack[STEP_BYTES];
+	uint8_t room[sizeof(struct record_sample) + STEP_BYTES];
 };
 
-static struct step *steps;
+static union step *steps;
 static uint32_t step_count;
 static uint64_t below_bytes;
 
 static void on_step(int number, siginfo_t *info, void *context)
 {
-	static struct snapshot s;
-	struct step *step = &steps[step_count];
+	static union snapshot s;
+	union step *step = &steps[step_count];
 
 	(void)number, (void)info;
 	if (step_count == STEPS_MAX)
 		return;
 	snapshot_fill(&s, context, below_bytes);
-	if (s.sample.stack_bytes > sizeof(step->stack))
+	if (s.sample.stack_bytes > STEP_BYTES)
 		return;
 	memcpy(step, &s, sizeof(s.sample) + s.sample.stack_bytes);
 	step_count++;
@@ -471,7 +471,7 @@ static volatile sig_atomic_t hits;
 
 static void on_tick(int number, siginfo_t *info, void *context)
 {
-	static struct snapshot tick;
+	static union snapshot tick;
 	const struct module *module;
 
 	(void)number, (void)info;
@@ -631,7 +631,7 @@ TEST(a_null_function_pointer_is_an_unknown_module)
 TEST(hostile_registers_and_stacks_end_somewhere)
 {
 	unsigned int seed = 1;
-	struct snapshot good;
+	union snapshot good;
 
 	open_map();
 	chain_a(9);
@@ -639,8 +639,7 @@ TEST(hostile_registers_and_stacks_end_somewhere)
 	for (int round = 0; round < 20000; round++) {
 		unsigned int hits_wanted = (unsigned int)rand_r(&seed) % 8;
 
-		shot.sample = good.sample;
-		memcpy(shot.stack, good.stack, 2048);
+		memcpy(&shot, &good, sizeof(good.sample) + 2048);
 		for (unsigned int i = 0; i < hits_wanted; i++) {
 			uint64_t value = (uint64_t)rand_r(&seed) << 32 |
 					 (uint64_t)rand_r(&seed);
@@ -650,7 +649,7 @@ TEST(hostile_registers_and_stacks_end_somewhere)
 			if (at < (int)SAMPLE_REGISTERS)
 				shot.sample.registers[at] += value;
 			else
-				memcpy(shot.stack + at * 8L, &value, 8);
+				memcpy(shot.sample.stack + at * 8L, &value, 8);
 		}
 		if (round % 16 == 0)
 			shot.sample.stack_address = ~UINT64_C(0) - 64;

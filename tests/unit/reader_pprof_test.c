@@ -183,7 +183,7 @@ TEST(pprof_reader_keeps_equal_stacks_once)
 	profile_fini(&profile);
 }
 
-TEST(pprof_reader_takes_a_sample_without_a_stack)
+TEST(pprof_reader_takes_samples_without_a_stack)
 {
 	struct profile profile;
 	struct fault fault;
@@ -191,8 +191,11 @@ TEST(pprof_reader_takes_a_sample_without_a_stack)
 
 	built_init(&b);
 	b.samples[0].n_location_id = 0;
+	b.samples[1].n_location_id = 0;
 	CHECK_EQ(read_built(&b, &profile, &fault), 0);
+	CHECK(profile.frames);
 	CHECK_EQ(depth(&profile, 0), 0);
+	CHECK_EQ(profile.stack_count, 1);
 	profile_fini(&profile);
 }
 

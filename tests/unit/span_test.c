@@ -329,6 +329,36 @@ TEST(an_identity_is_never_torn)
 	CHECK(shared.reads > 0);
 }
 
+/* The only entry that can be free: whoever comes in between takes it. */
+static void take_free_entry(void)
+{
+	struct span last;
+
+	span_close_app(open_within(70), &last);
+}
+
+TEST(contents_are_copied_before_the_entry_is_free)
+{
+	uint64_t until = storm_strikes() + 300;
+	struct storm storm;
+	struct span last = {.request_flags = 0};
+	uint32_t expected = 0;
+
+	agent_begin();
+	fill_table();
+	shared.handle = handles[9];
+	shared.entry = span_get_sig(handles[9]);
+	CHECK_EQ(storm_begin(&storm, take_free_entry), 0);
+	while (last.request_flags == expected && storm_strikes() < until) {
+		shared.entry->request_flags = ++expected;
+		if (!span_close_app(shared.handle, &last))
+			break;
+		shared.handle = open_again(shared.handle);
+	}
+	storm_end(&storm);
+	CHECK_EQ(last.request_flags, expected);
+}
+
 static int look_in_child(void *context)
 {
 	span_handle handle = *(span_handle *)context;
