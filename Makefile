@@ -191,13 +191,20 @@ check: everything
 
 FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-FUZZ_SOURCES = $(filter-out tests/lib/unit.c,$(TESTED_SOURCES)) \
-	$(B)/gen/exporter/profile.pb-c.c
+FUZZ_LIBRARY := $(B)/fuzz/tested.a
 
-$(B)/fuzz/%: tests/fuzz/%_fuzz.c $(TESTED_SOURCES) $(B)/gen/exporter/profile.pb-c.c
-	$(call say,FUZZER,$@)
+$(B)/fuzz/program/%.o: %.c Makefile $(B)/gen/exporter/profile.pb-c.h
 	@mkdir -p $(@D)
-	$(Q)clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(TEST_LIBS)
+	$(Q)clang $(subst =fuzzer,=fuzzer-no-link,$(FUZZ_FLAGS)) -c -o $@ $<
+
+$(FUZZ_LIBRARY): $(TESTED_SOURCES:%.c=$(B)/fuzz/program/%.o)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(B)/fuzz/%: tests/fuzz/%_fuzz.c $(FUZZ_LIBRARY) $(B)/gen/exporter/profile.pb-c.c
+	$(call say,FUZZER,$@)
+	$(Q)clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FUZZ_LIBRARY) $(TEST_LIBS)
 
 fuzz: $(patsubst %,$(B)/fuzz/%,$(FUZZERS))
 	$(Q)for f in $(FUZZERS); do \

@@ -133,15 +133,29 @@ static bool peer_is_trusted(long fd)
 	return peer.uid == 0 || peer.uid == (uid_t)SYS0(SYS_geteuid);
 }
 
-static int fd_of_message(struct msghdr *message)
+static size_t fds_of_message(struct msghdr *message, const int **fds)
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
 
 	if (!control || control->cmsg_level != SOL_SOCKET ||
-	    control->cmsg_type != SCM_RIGHTS ||
-	    control->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EPROTO;
-	return *(int *)(void *)CMSG_DATA(control);
+	    control->cmsg_type != SCM_RIGHTS)
+		return 0;
+	*fds = (const int *)(void *)CMSG_DATA(control);
+	return (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+}
+
+/* The one descriptor of a message that is as it should be; of any other, none
+ * stays open. */
+static int accept_message(struct msghdr *message, bool is_right)
+{
+	const int *fds = 0;
+	size_t count = fds_of_message(message, &fds);
+
+	if (is_right && count == 1)
+		return fds[0];
+	for (size_t i = 0; i < count; i++)
+		SYS1(SYS_close, fds[i]);
+	return -EPROTO;
 }
 
 static int receive_ring(long fd)
@@ -167,10 +181,10 @@ static int receive_ring(long fd)
 	got = SYS3(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 	if (got < 0)
 		return (int)got;
-	if (got != sizeof(welcome) || welcome.magic != RING_MAGIC ||
-	    welcome.version != RING_VERSION)
-		return -EPROTO;
-	return fd_of_message(&message);
+	return accept_message(&message,
+			      got == sizeof(welcome) &&
+				      welcome.magic == RING_MAGIC &&
+				      welcome.version == RING_VERSION);
 }
 
 int rendezvous_join(const char *name)

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How processes find their exporter: who shares a name, how the ring is made,
- * and what is refused when it comes over the socket.
- * Runs on: the test program's main thread; servers in threads and children.
+ * Who shares an exporter's name, and how a ring is made, mapped and refused.
+ * The socket is tests/unit/join_test.c's.
+ * Runs on: the test program's main thread, and children.
  */
 #include "preload/rendezvous.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "exporter/join.h"
 #include "tests/lib/crowd.h"
 #include "tests/lib/unit.h"
 
