@@ -2,6 +2,11 @@
 /*
  * spanprof-exporter: started by the preloaded library or by the supervisor,
  * never by hand.
+ *
+ *	spanprof-exporter --detached|--supervised PROGRAM
+ *
+ * The ring and the listening socket are descriptors 3 and 4. PROGRAM names the
+ * service, unless one is configured or the program's process tells.
  * Runs on: a process of its own.
  */
 #include <errno.h>
@@ -174,8 +179,9 @@ static void run(struct exporter *exporter)
 		wait_for_work(exporter, timeout_ms);
 		timeout_ms = next_timeout(timeout_ms,
 					  recorder_pass(&exporter->recorder));
-		/* The dead are let go of after further passes. */
-		if (exporter->recorder.processes.live == 0)
+		/* The dead are let go of after two further passes. */
+		if (exporter->recorder.processes.live == 0 &&
+		    has_processes(exporter))
 			timeout_ms = BUSY_MS / 10;
 		atomic_store(&header->exporter_beat_ns, now_ns());
 	} while (!is_over(exporter));
@@ -217,13 +223,14 @@ int main(int argc, char **argv)
 	static struct exporter exporter;
 	int error;
 
-	if (argc != 2 || (strcmp(argv[1], "--detached") != 0 &&
+	if (argc != 3 || (strcmp(argv[1], "--detached") != 0 &&
 			  strcmp(argv[1], "--supervised") != 0))
 		return usage();
 	exporter.supervised = strcmp(argv[1], "--supervised") == 0;
 	exporter.parent = getppid();
 	confine();
 	read_configuration(&exporter);
+	exporter.recorder.program = argv[2];
 	error = start(&exporter);
 	if (error) {
 		log_message(CONFIG_LOG_ERROR, "the exporter can't start: %s",

@@ -115,11 +115,14 @@ static void encode_profile(struct recorder *recorder, uint64_t end_ns,
 			    "the profile of a window: it is lost");
 }
 
-static void name_service(struct recorder *recorder)
+/* OpenTelemetry's fallback for a service without a name. */
+static void name_service(struct recorder *recorder, const char *program)
 {
+	const char *name = strrchr(program, '/');
+
 	if (!recorder->service[0])
-		snprintf(recorder->service, sizeof(recorder->service), "%s",
-			 "unknown_service");
+		snprintf(recorder->service, sizeof(recorder->service),
+			 "unknown_service:%.200s", name ? name + 1 : program);
 }
 
 static void close_window(struct recorder *recorder)
@@ -132,7 +135,7 @@ static void close_window(struct recorder *recorder)
 	void *spans = NULL;
 	int error = 0;
 
-	name_service(recorder);
+	name_service(recorder, recorder->program);
 	encode_profile(recorder, now_ns(CLOCK_MONOTONIC), &profile,
 		       &files.profile_bytes);
 	encode_spans(recorder, &spans, &files.spans_bytes);
@@ -307,25 +310,29 @@ static void process_gone(void *context, const struct known_process *process)
 	log_message(CONFIG_LOG_INFO, "process %u has ended", process->pid);
 }
 
-/* Named after the first program, unless configured. */
-static void process_joined(struct recorder *recorder)
+/* The service is named after the first program of the tree. */
+static void name_after_first(struct recorder *recorder)
 {
 	for (uint32_t i = 0; i < RING_PROCESSES; i++) {
 		const struct known_process *process =
 			recorder->processes.by_slot[i];
 
-		if (!process || !process->executable[0])
-			continue;
-		snprintf(recorder->service, sizeof(recorder->service),
-			 "unknown_service:%s", process->executable);
-		return;
+		if (process && process->executable[0]) {
+			name_service(recorder, process->executable);
+			return;
+		}
 	}
 }
 
 int recorder_init(struct recorder *recorder, const struct config *config,
 		  struct ring *ring, const char *output_folder)
 {
+	const char *program = recorder->program;
+
 	memset(recorder, 0, sizeof(*recorder));
+	recorder->program = program ? program : "";
+	snprintf(recorder->service, sizeof(recorder->service), "%s",
+		 config->service);
 	recorder->config = config;
 	recorder->ring = ring;
 	recorder->intake.ring = ring;
@@ -337,8 +344,6 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->processes.gone = process_gone;
 	recorder->processes.context = recorder;
 	late_init(&recorder->late);
-	snprintf(recorder->service, sizeof(recorder->service), "%s",
-		 config->service);
 	recorder->output.folder = output_folder;
 	recorder->output.service = recorder->service;
 	recorder->output.max_bytes = config->output_max_bytes;
@@ -370,7 +375,7 @@ long recorder_pass(struct recorder *recorder)
 
 	processes_look(&recorder->processes);
 	if (!recorder->service[0])
-		process_joined(recorder);
+		name_after_first(recorder);
 	records = intake_pass(&recorder->intake);
 	late_retry(&recorder->late, retry_late, recorder);
 	processes_settle(&recorder->processes);

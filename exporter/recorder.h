@@ -36,9 +36,10 @@ struct recorder {
 	struct spans *spans;
 	struct window window;
 	struct output output;
-	char service[CONFIG_SERVICE_BYTES + 32];
-	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
-	int64_t clock_offset_ns;  /* to the time since 1970 */
+	const char *program; /* as the starter named it; set before init */
+	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
+	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
+	int64_t clock_offset_ns;                 /* to the time since 1970 */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
 	struct stack stack;                  /* of the sample at hand */

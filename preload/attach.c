@@ -56,6 +56,20 @@ static const char *find_exporter(char path[PATH_BYTES])
 	return SPANPROF_LIBEXEC "/" EXPORTER;
 }
 
+/* The executable's base name; argv[0] may say anything. */
+static const char *find_program(char path[PATH_BYTES])
+{
+	long length =
+		SYS3(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
+
+	if (length <= 0)
+		return "";
+	path[length] = '\0';
+	while (length && path[length - 1] != '/')
+		length--;
+	return path + length;
+}
+
 static void say(const char *what, int error)
 {
 	char number[24];
@@ -70,6 +84,7 @@ static void say(const char *what, int error)
 static int start(const char *name, char *const *environment)
 {
 	char path[PATH_BYTES];
+	char program[PATH_BYTES];
 	struct launch launch = {.environment = environment};
 	int error;
 
@@ -83,6 +98,7 @@ static int start(const char *name, char *const *environment)
 		return launch.ring_fd;
 	}
 	launch.exporter = find_exporter(path);
+	launch.program = find_program(program);
 	error = launch_exporter(&launch);
 	SYS1(SYS_close, launch.listen_fd);
 	if (!error)

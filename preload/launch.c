@@ -82,9 +82,11 @@ static void become_exporter(void *argument)
 	static char name[] = "spanprof-exporter";
 	static char detached[] = "--detached";
 	struct child *child = argument;
-	char *arguments[] = {name, detached, 0};
+	char program[256];
+	char *arguments[] = {name, detached, program, 0};
 	uint64_t none = 0;
 
+	text_copy_sig(program, sizeof(program), child->what->program);
 	arrange_descriptors(child->what);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	child->error = (int)SYS3(SYS_execve, child->what->exporter, arguments,

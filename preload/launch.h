@@ -8,6 +8,7 @@
 
 struct launch {
 	const char *exporter; /* path of the executable */
+	const char *program;  /* what is profiled */
 	int ring_fd;
 	int listen_fd;
 	char *const *environment; /* the program's */

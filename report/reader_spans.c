@@ -11,14 +11,17 @@
 #include <string.h>
 
 #include "report/mem.h"
+#include "report/split.h"
 
 #define TEXTS_MAX_BYTES ((size_t)512 << 20)
-/* JSON grows some thirty times when it is parsed. */
-#define LINE_MAX_BYTES ((size_t)32 << 20)
+/* Of one span, or of a line without its spans. JSON grows some thirty times
+ * when it is parsed. */
+#define PIECE_MAX_BYTES ((size_t)1 << 20)
 
 /* A line that is being read. `why` is shorter than a fault. */
 struct line {
 	struct span_file *file;
+	struct split split;
 	const char *service;
 	char why[200];
 };
@@ -189,18 +192,50 @@ static int read_span(struct line *line, const json_t *from)
 	return 0;
 }
 
+/* Parses a piece of the line. NULL when it is bad; then `why` is filled in. */
+static json_t *parse(struct line *line, const char *text, size_t length)
+{
+	json_error_t why;
+	json_t *value;
+
+	if (length > PIECE_MAX_BYTES) {
+		refuse(line, "a span or what is around the spans is too long");
+		return NULL;
+	}
+	value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+	if (!value)
+		snprintf(line->why, sizeof(line->why), "bad JSON: %.150s",
+			 why.text);
+	return value;
+}
+
+static int parse_span(struct line *line, const struct split_piece *piece)
+{
+	json_t *span = parse(line, piece->text, piece->length);
+	int error = span ? read_span(line, span) : -EBADMSG;
+
+	json_decref(span);
+	return error;
+}
+
+/* Reads the spans of a scope. Its array holds [first,count] (split.h); a file
+ * whose key is written with escapes could hold anything there. */
 static int read_scope(struct line *line, const json_t *scope)
 {
-	const json_t *spans = json_object_get(scope, "spans");
-	json_t *span;
-	size_t i;
-	int error;
+	const json_t *places = json_object_get(scope, "spans");
+	uint64_t first, count;
 
-	if (!json_is_object(scope) || (spans && !json_is_array(spans)))
+	if (!json_is_object(scope) || (places && !json_is_array(places)))
 		return refuse(line, "a scope without an array of spans");
-	json_array_foreach(spans, i, span)
-	{
-		error = read_span(line, span);
+	if (!places)
+		return 0;
+	if (!read_number(json_array_get(places, 0), &first) ||
+	    !read_number(json_array_get(places, 1), &count) ||
+	    first > line->split.count || count > line->split.count - first)
+		return refuse(line, "a scope without an array of spans");
+	for (size_t i = 0; i < count; i++) {
+		int error = parse_span(line, &line->split.spans[first + i]);
+
 		if (error)
 			return error;
 	}
@@ -266,23 +301,26 @@ static int read_traces(struct line *line, const json_t *root)
 	return 0;
 }
 
+static int read_pieces(struct line *line, const char *text, size_t length)
+{
+	const char *why = split_line(&line->split, text, length);
+	json_t *frame;
+	int error;
+
+	if (why)
+		return refuse(line, why);
+	frame = parse(line, line->split.frame, line->split.frame_length);
+	error = frame ? read_traces(line, frame) : -EBADMSG;
+	json_decref(frame);
+	return error;
+}
+
 static int read_line(struct line *line, const char *text, size_t length)
 {
 	size_t before = line->file->count;
-	json_error_t why;
-	json_t *root;
-	int error;
+	int error = read_pieces(line, text, length);
 
-	if (length > LINE_MAX_BYTES)
-		return refuse(line, "longer than 32 MiB");
-	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
-	if (!root) {
-		snprintf(line->why, sizeof(line->why),
-			 "bad JSON at byte %d: %.150s", why.position, why.text);
-		return -EBADMSG;
-	}
-	error = read_traces(line, root);
-	json_decref(root);
+	split_fini(&line->split);
 	if (!error && line->file->arena.refused)
 		error = refuse(line, "too many long texts");
 	if (error)

@@ -57,18 +57,18 @@ static int move_up(int fd)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 16);
 }
 
-static void become_exporter(const char *path, int ring_fd, int listen_fd,
-			    int pipe_fd)
+static void become_exporter(const struct child_exporter *what, int pipe_fd)
 {
 	char name[] = "spanprof-exporter";
 	char supervised[] = "--supervised";
-	char *arguments[] = {name, supervised, NULL};
-	sigset_t none;
+	char *program = strdup(what->program);
+	char *arguments[] = {name, supervised, program, NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ring_fd = move_up(what->ring_fd);
+	int listen_fd = move_up(what->listen_fd);
+	sigset_t none;
 
 	pipe_fd = move_up(pipe_fd);
-	ring_fd = move_up(ring_fd);
-	listen_fd = move_up(listen_fd);
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
@@ -77,12 +77,11 @@ static void become_exporter(const char *path, int ring_fd, int listen_fd,
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	execv(path, arguments);
+	execv(what->path, arguments);
 	report(pipe_fd);
 }
 
-int child_start_exporter(const char *path, int ring_fd, int listen_fd,
-			 pid_t *pid)
+int child_start_exporter(const struct child_exporter *what, pid_t *pid)
 {
 	int fd;
 	int error;
@@ -91,7 +90,7 @@ int child_start_exporter(const char *path, int ring_fd, int listen_fd,
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0)
-		become_exporter(path, ring_fd, listen_fd, fd);
+		become_exporter(what, fd);
 	error = result_of(fd);
 	if (error)
 		*pid = 0;

@@ -8,10 +8,16 @@
 #include <signal.h>
 #include <sys/types.h>
 
+struct child_exporter {
+	const char *path;
+	const char *program; /* what is profiled, for the service's name */
+	int ring_fd;
+	int listen_fd;
+};
+
 /* The exporter, with its two descriptors in their places and no preload.
  * Returns 0, or the negative errno with which its execve failed. */
-int child_start_exporter(const char *path, int ring_fd, int listen_fd,
-			 pid_t *pid);
+int child_start_exporter(const struct child_exporter *what, pid_t *pid);
 
 /* The program, looked up in PATH, with the signal mask that the supervisor was
  * started with. Returns 0 or the negative errno of execvp. */

@@ -88,24 +88,26 @@ static void complain(const char *what, int error)
 }
 
 /* The ring and the socket are ours, the exporter inherits them. */
-static void start_exporter(struct supervisor *supervisor, const char *path)
+static void start_exporter(struct supervisor *supervisor, const char *path,
+			   const char *program)
 {
+	struct child_exporter what = {.path = path, .program = program};
 	char name[RENDEZVOUS_NAME_BYTES];
 	int error = rendezvous_name(name, environ);
-	int listener = error ? error : rendezvous_listen(name);
-	int ring = listener < 0 ? listener : rendezvous_create_ring();
 
-	if (ring < 0) {
-		complain("cannot prepare the shared memory", -ring);
+	what.listen_fd = error ? error : rendezvous_listen(name);
+	what.ring_fd =
+		what.listen_fd < 0 ? what.listen_fd : rendezvous_create_ring();
+	if (what.ring_fd < 0) {
+		complain("cannot prepare the shared memory", -what.ring_fd);
 		return;
 	}
-	supervisor->ring = rendezvous_map(ring);
-	error = child_start_exporter(path, ring, listener,
-				     &supervisor->exporter);
+	supervisor->ring = rendezvous_map(what.ring_fd);
+	error = child_start_exporter(&what, &supervisor->exporter);
 	if (error)
 		complain(path, -error);
-	close(ring);
-	close(listener);
+	close(what.ring_fd);
+	close(what.listen_fd);
 }
 
 static void watch_signals(struct supervisor *supervisor)
@@ -269,7 +271,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "spanprof: signalfd: %s\n", strerror(errno));
 		return STATUS_FAILED;
 	}
-	start_exporter(&supervisor, argv[1]);
+	start_exporter(&supervisor, argv[1], argv[3]);
 	add_preload(argv[2]);
 	return run(&supervisor, argv + 3);
 }
