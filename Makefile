@@ -136,7 +136,8 @@ $(B)/deps.ok: Makefile scripts/check-deps
 # The unit tests link what they test from archives. The shims that interpose
 # libc are left out: a test's own read() must stay libc's.
 SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
-	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/signal_mask.c
+	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/signal_mask.c \
+	hooks/signal_action.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
 	$(filter-out report/main.c,$(REPORT_SOURCES)) $(wildcard tests/lib/*.c)

@@ -37,17 +37,14 @@ struct connection {
 	struct http1_response_stream out;
 };
 
-_Atomic uint8_t *connection_roles;
+_Atomic uint8_t connection_roles[CONNECTION_LIMIT];
 static struct connection *connections;
 
 int connection_table_map(void)
 {
 	connections =
 		process_memory(sizeof(*connections) * CONNECTION_LIMIT, false);
-	if (!connections)
-		return -ENOMEM;
-	connection_roles = process_memory(CONNECTION_LIMIT, false);
-	return connection_roles ? 0 : -ENOMEM;
+	return connections ? 0 : -ENOMEM;
 }
 
 static bool lock_in(struct connection *c)
@@ -74,6 +71,11 @@ static struct connection *enter(int fd)
 {
 	struct connection *c = &connections[fd];
 
+	/* A child of a fork that nobody told us of (raw clone). */
+	if (!process->pid) {
+		set_role(fd, CONNECTION_NONE);
+		return 0;
+	}
 	if (lock_in(c))
 		return c;
 	atomic_store(&c->abandoned, 1);
@@ -297,7 +299,7 @@ void connection_sent_unseen_app(int fd, size_t length)
 
 void connection_listening_app(int fd)
 {
-	if ((unsigned)fd < CONNECTION_LIMIT && connection_roles)
+	if ((unsigned)fd < CONNECTION_LIMIT && connections)
 		set_role(fd, CONNECTION_LISTENING);
 }
 
@@ -306,6 +308,8 @@ void connection_accepted_app(int fd)
 {
 	struct connection *c;
 
+	if (!agent.active)
+		return;
 	if ((unsigned)fd >= CONNECTION_LIMIT) {
 		count_sig(RING_DESCRIPTORS_BEYOND);
 		return;

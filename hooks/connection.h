@@ -24,16 +24,16 @@ enum connection_role {
 	CONNECTION_LISTENING
 };
 
-/* One byte a descriptor, NULL before the constructor. Written by the hooks of
+/* One byte a descriptor, zeros before the constructor. Written by the hooks of
  * listen, accept and close, read by all. */
-extern _Atomic uint8_t *connection_roles;
+extern _Atomic uint8_t connection_roles[CONNECTION_LIMIT];
 
-/* Maps the tables. Returns 0 or -ENOMEM. Called by the constructor. */
+/* Maps the table. Returns 0 or -ENOMEM. Called by the constructor. */
 int connection_table_map(void);
 
 static inline enum connection_role connection_role_app(int fd)
 {
-	if ((unsigned)fd >= CONNECTION_LIMIT || !connection_roles)
+	if ((unsigned)fd >= CONNECTION_LIMIT)
 		return CONNECTION_NONE;
 	return (enum connection_role)atomic_load_explicit(&connection_roles[fd],
 							  memory_order_relaxed);

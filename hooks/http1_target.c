@@ -40,7 +40,7 @@ static void keep(struct http1_target *target, char *path, uint8_t c)
 {
 	if (target->length == SPAN_PATH_BYTES - 1)
 		return;
-	path[target->length++] = c >= 0x21 && c <= 0x7e ? (char)c : '?';
+	path[target->length++] = (char)(c >= 0x21 && c <= 0x7e ? c : '?');
 }
 
 static void path_byte(struct http1_target *target, char *path, uint8_t c)

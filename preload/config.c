@@ -32,7 +32,7 @@ static void refuse(const struct source *from, const char *name,
 
 static char lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
 static bool same_word(const char *a, const char *b)

@@ -95,15 +95,21 @@ void thread_release_sig(struct thread *thread)
 		;
 }
 
-struct thread *thread_from_cookie_sig(const void *cookie)
+bool thread_is_cookie_sig(const void *cookie)
 {
 	uintptr_t offset = (uintptr_t)cookie - (uintptr_t)pool;
+
+	return pool && offset % sizeof(struct thread) == 0 &&
+	       offset / sizeof(struct thread) < THREAD_POOL_SIZE;
+}
+
+struct thread *thread_from_cookie_sig(const void *cookie)
+{
 	struct thread *thread;
 
-	if (!pool || offset % sizeof(struct thread) != 0 ||
-	    offset / sizeof(struct thread) >= THREAD_POOL_SIZE)
+	if (!thread_is_cookie_sig(cookie))
 		return 0;
-	thread = &pool[offset / sizeof(struct thread)];
+	thread = (struct thread *)(uintptr_t)cookie;
 	if (atomic_load_explicit(&thread->state, memory_order_acquire) !=
 	    THREAD_LIVE)
 		return 0;

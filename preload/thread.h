@@ -83,6 +83,9 @@ void thread_release_sig(struct thread *thread);
  * or its thread is not live. */
 struct thread *thread_from_cookie_sig(const void *cookie);
 
+/* Whether the value is a cookie of ours at all: its thread may have ended. */
+bool thread_is_cookie_sig(const void *cookie);
+
 /* Calls visit for each record that is not free. */
 void thread_each_sig(void (*visit)(struct thread *, void *), void *context);
 

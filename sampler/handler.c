@@ -112,19 +112,77 @@ static uint32_t periods_of_sig(const siginfo_t *info)
 	return periods < most ? periods : most;
 }
 
+/* Each word is whole; that the three belong together matters to nobody who
+ * changes them while the signal arrives. Written by sigaction's hook, read by
+ * the handler. */
+static _Atomic(void *) program_handler;
+static _Atomic uint64_t program_flags;
+static _Atomic uint64_t program_mask;
+
+struct handler_action handler_program_action_sig(void)
+{
+	struct handler_action action = {
+		atomic_load(&program_handler),
+		atomic_load(&program_flags),
+		atomic_load(&program_mask),
+	};
+
+	return action;
+}
+
+void handler_set_program_action_sig(struct handler_action action)
+{
+	atomic_store(&program_mask, action.mask);
+	atomic_store(&program_flags, action.flags);
+	atomic_store(&program_handler, action.handler);
+}
+
+/* The default of a real-time signal is the end of the program. */
+static void end_by_default_sig(int number)
+{
+	struct kernel_sigaction none = {.flags = ARCH_SA_RESTORER,
+					.restorer = arch_sigreturn};
+
+	SYS4(SYS_rt_sigaction, number, &none, 0, 8);
+	handler_block_sig(0);
+	SYS3(SYS_tgkill, SYS0(SYS_getpid), SYS0(SYS_gettid), number);
+}
+
+/* A signal that somebody sent. */
+static void pass_on_sig(int number, siginfo_t *info, void *context)
+{
+	struct handler_action action = handler_program_action_sig();
+
+	if (action.handler == (void *)SIG_IGN)
+		return;
+	if (action.handler == (void *)SIG_DFL) {
+		end_by_default_sig(number);
+		return;
+	}
+	if (action.flags & SA_RESETHAND)
+		atomic_store(&program_handler, (void *)SIG_DFL);
+	if (action.flags & SA_SIGINFO)
+		((void (*)(int, siginfo_t *, void *))action.handler)(
+			number, info, context);
+	else
+		((void (*)(int))action.handler)(number);
+}
+
 static void handle_sig(int number, siginfo_t *info, void *context)
 {
-	struct thread *thread;
+	struct thread *thread = 0;
 
-	(void)number;
-	if (info->si_code != SI_TIMER)
-		return;
-	thread = thread_from_cookie_sig(info->si_value.sival_ptr);
-	if (!thread)
-		return;
-	write_sample_sig(thread, periods_of_sig(info), context);
-	atomic_fetch_add_explicit(&process->activity, 1, memory_order_relaxed);
-	worker_wanted_sig();
+	if (info->si_code == SI_TIMER)
+		thread = thread_from_cookie_sig(info->si_value.sival_ptr);
+	if (thread) {
+		write_sample_sig(thread, periods_of_sig(info), context);
+		atomic_fetch_add_explicit(&process->activity, 1,
+					  memory_order_relaxed);
+		worker_wanted_sig();
+	} else if (!thread_is_cookie_sig(info->si_value.sival_ptr) ||
+		   info->si_code != SI_TIMER) {
+		pass_on_sig(number, info, context);
+	}
 }
 
 static bool is_free(int number)

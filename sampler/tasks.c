@@ -31,7 +31,7 @@ struct entry {
  * belongs to, so that it never has to be cleared. Ids of consecutive threads
  * lie side by side and touch few pages.
  */
-#define SET_SIZE (2 * THREAD_POOL_SIZE)
+#define SET_SIZE (2 * (size_t)THREAD_POOL_SIZE)
 #define TID_BITS 22 /* PID_MAX_LIMIT of a 64-bit kernel */
 
 static uint32_t *set;

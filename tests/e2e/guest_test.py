@@ -249,6 +249,64 @@ burn(0.2)
         self.assertGreaterEqual(len({s.pid for s in samples}), 3)
         self.assertEqual(len(list(output.glob("*.pb.gz"))), 1)
 
+    def test_every_real_time_signal_is_the_programs(self):
+        script = BURN + """
+import os, signal
+numbers = range(signal.SIGRTMIN, signal.SIGRTMAX + 1)
+hits = []
+for number in numbers:
+    assert signal.getsignal(number) == signal.SIG_DFL, number
+    signal.signal(number, lambda number, frame: hits.append(number))
+burn(0.3)
+print('unsent', hits)
+for number in numbers:
+    os.kill(os.getpid(), number)
+burn(0.01)
+print('sent', sorted(hits) == list(numbers))
+for number in numbers:
+    signal.signal(number, signal.SIG_DFL)
+burn(0.3)
+for number in numbers:
+    child = os.fork()
+    if child == 0:
+        os.kill(os.getpid(), number)
+        os._exit(0)
+    print(number, os.waitpid(child, 0)[1])
+"""
+        code, out, _ = self.same_in_all_ways([run.PYTHON, "-c", script])
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith(b"unsent []\nsent True\n"))
+
+    def test_a_thread_that_blocks_all_signals_is_sampled(self):
+        script = BURN + """
+import signal
+everything = signal.valid_signals()
+before = signal.pthread_sigmask(signal.SIG_BLOCK, everything)
+burn(0.5)
+now = signal.pthread_sigmask(signal.SIG_SETMASK, before)
+print(sorted(before), sorted(now), sorted(signal.sigpending()))
+"""
+        self.same_in_all_ways([run.PYTHON, "-c", script])
+        output = self.folder / "profiles"
+        with run.Program([run.PYTHON, "-c", script], output=output) as program:
+            self.assertEqual(program.wait(), 0)
+        seen = sum(s.cpu_ns for s in profile.read(output).samples
+                   if not s.unsampled)
+        self.assertGreater(seen, 0.4e9)
+
+    def test_a_signal_sent_to_the_wrapper_reaches_the_program(self):
+        script = "import signal, sys, time\n" \
+            "signal.signal(signal.SIGTERM, lambda *a: sys.exit(33))\n" \
+            "print('ready', flush=True)\ntime.sleep(30)"
+        process = subprocess.Popen(
+            [str(run.WRAPPER), "-q", "-o", str(self.ways.output()),
+             run.PYTHON, "-c", script], env=self.ways.environment(),
+            stdout=subprocess.PIPE)
+        with process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            process.terminate()
+            self.assertEqual(process.wait(20), 33)
+
     def test_valgrind_runs_a_preloaded_program(self):
         valgrind, = run.need("valgrind")
         code, out, _ = self.ways.preloaded([valgrind, "-q", "/bin/echo", "hi"])
