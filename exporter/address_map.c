@@ -157,7 +157,8 @@ static int fill_entry(struct entry *e, const struct record_module *record)
 	*e = (struct entry){.inode = record->inode,
 			    .module.build_id_bytes = record->build_id_bytes,
 			    .code = record->segments[0]};
-	memcpy(e->module.build_id, record->build_id, sizeof(e->module.build_id));
+	memcpy(e->module.build_id, record->build_id,
+	       sizeof(e->module.build_id));
 	e->module.path = strdup(record->path);
 	if (!e->module.path)
 		return -ENOMEM;
@@ -240,7 +241,8 @@ static bool is_same_mapping(const struct entry *a, const struct entry *b)
 	       a->code.start == b->code.start && a->inode == b->inode &&
 	       a->code.offset == b->code.offset &&
 	       a->module.build_id_bytes == b->module.build_id_bytes &&
-	       memcmp(a->module.build_id, b->module.build_id, a->module.build_id_bytes) == 0 &&
+	       memcmp(a->module.build_id, b->module.build_id,
+		      a->module.build_id_bytes) == 0 &&
 	       strcmp(a->module.path, b->module.path) == 0;
 }
 
@@ -388,8 +390,8 @@ const struct module *address_map_find(const struct address_map *map,
 static struct elf_file *open_entry(struct address_map *map,
 				   const struct entry *e)
 {
-	struct elf_identity identity = {e->module.path, e->module.build_id, e->module.build_id_bytes,
-					e->inode};
+	struct elf_identity identity = {e->module.path, e->module.build_id,
+					e->module.build_id_bytes, e->inode};
 	struct elf_file *file;
 
 	if (e->is_deleted && e->module.build_id_bytes == 0)

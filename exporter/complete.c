@@ -15,6 +15,7 @@
  */
 #include "complete.h"
 
+#include <errno.h>
 #include <libunwind-x86_64.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,23 +24,27 @@
 
 /* Added to a pc that is not a return address; no user address has it. */
 #define EXACT (UINT64_C(1) << 62)
-/* Words that libunwind may read in one walk. A frame with rules that are not
- * cached takes a few hundred. */
+/* Words and instructions that may be read in one walk. A frame with rules that
+ * are not cached takes a few hundred. */
 #define READS_MAX 2000000u
 /* A signal frame may lead to another stack, and so anywhere: more of them than
  * anybody nests end the walk. */
 #define SIGNAL_FRAMES_MAX 16u
 /* psABI 3.2.2: what functions may use below the stack pointer. */
 #define RED_ZONE_BYTES 128u
-/* Where libunwind finds the table of find_rules. Non-canonical, so that no
- * stack lies there. */
+/* Of code at an entry point that has no unwind information; ld.so's has 61. */
+#define ENTRY_MAX_BYTES 256u
+/* Where libunwind finds the table of find_rules. Non-canonical, and no
+ * .eh_frame lies there (elf_file_maps ties the load bias to the place of the
+ * code). */
 #define TABLE_ADDRESS (UINT64_C(1) << 63)
 
 /* Exported by libunwind-x86_64.so, declared in no header of it. */
-int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
-				       unw_dyn_info_t *info,
-				       unw_proc_info_t *proc,
-				       int need_unwind_info, void *arg);
+/* NOLINTNEXTLINE(readability-function-size) */
+int search_unwind_table(
+	unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
+	unw_proc_info_t *proc, int need_unwind_info,
+	void *arg) __asm__("_Ux86_64_dwarf_search_unwind_table");
 
 struct completer {
 	struct address_map *map;
@@ -69,27 +74,18 @@ static int fail(struct completer *c, enum complete_result why)
 	return -UNW_EBADFRAME;
 }
 
-static bool is_in_stack(const struct record_sample *s, uint64_t address)
-{
-	uint64_t offset = address - s->stack_address;
-
-	return offset < s->stack_bytes && s->stack_bytes - offset >= 8;
-}
-
-static int read_stack(const struct record_sample *s, uint64_t address,
-		      unw_word_t *word)
-{
-	memcpy(word, s->stack + (address - s->stack_address), sizeof(*word));
-	return 0;
-}
-
 /* Bytes of the thread's stack that aren't here are missing if the sampler says
  * it left some out, or if they are the red zone; else nothing good would have
  * asked for them. */
-static int miss_stack(struct completer *c, uint64_t address)
+static int read_stack(struct completer *c, uint64_t address, unw_word_t *word)
 {
 	const struct record_sample *s = c->sample;
+	uint64_t offset = address - s->stack_address;
 
+	if (offset < s->stack_bytes && s->stack_bytes - offset >= 8) {
+		memcpy(word, s->stack + offset, sizeof(*word));
+		return 0;
+	}
 	if (s->stack_address - address <= RED_ZONE_BYTES ||
 	    s->flags & (SAMPLE_STACK_CUT | SAMPLE_STACK_UNKNOWN))
 		return fail(c, TRUNCATED_STACK_CUT);
@@ -115,9 +111,13 @@ static bool read_rules(const struct completer *c, uint64_t address,
 			     word, sizeof(*word));
 }
 
+/* libunwind says how many parameters its accessors have. */
+/* NOLINTBEGIN(readability-function-size) */
+
 /* While rules are read, what lies outside of .eh_frame is only the pointers of
  * exception handling, which may be indirect; their values aren't used. Later
- * on, expressions of the rules are read from there again. */
+ * on, instructions and expressions are read from .eh_frame again, and never
+ * from a stack that claims to lie at the same place: it wasn't vetted. */
 static int access_mem(unw_addr_space_t space, unw_word_t address,
 		      unw_word_t *word, int is_write, void *arg)
 {
@@ -134,9 +134,9 @@ static int access_mem(unw_addr_space_t space, unw_word_t address,
 			read_rules(c, address, word);
 		return 0;
 	}
-	if (is_in_stack(c->sample, address))
-		return read_stack(c->sample, address, word);
-	return read_rules(c, address, word) ? 0 : miss_stack(c, address);
+	if (read_rules(c, address, word))
+		return 0;
+	return read_stack(c, address, word);
 }
 
 static int access_reg(unw_addr_space_t space, unw_regnum_t number,
@@ -183,7 +183,7 @@ static int find_fde(const struct completer *c, uint64_t pc,
 		    struct eh_frame_fde *fde)
 {
 	if (!c->file)
-		return -1;
+		return -ENOENT;
 	return eh_frame_find(&c->file->frames, pc - c->module->load_bias, fde);
 }
 
@@ -200,14 +200,15 @@ static int find_rules(unw_addr_space_t space, unw_word_t ip,
 
 	if (find_fde(c, pc, &fde))
 		return fail(c, TRUNCATED_NO_CFI);
+	c->reads += fde.vetted_bytes;
 	info.start_ip = c->module->load_bias + fde.start;
 	info.end_ip = c->module->load_bias + fde.end;
 	info.u.rti.segbase = c->module->load_bias + fde.fde;
 	info.u.rti.table_data = TABLE_ADDRESS;
 	info.u.rti.table_len = 1;
 	c->is_reading_rules = true;
-	error = _Ux86_64_dwarf_search_unwind_table(space, pc, &info, proc,
-						   need_unwind_info, arg);
+	error = search_unwind_table(space, pc, &info, proc, need_unwind_info,
+				    arg);
 	c->is_reading_rules = false;
 	if (error || proc->start_ip != info.start_ip ||
 	    proc->end_ip != info.end_ip)
@@ -216,6 +217,8 @@ static int find_rules(unw_addr_space_t space, unw_word_t ip,
 	proc->end_ip += exact;
 	return 0;
 }
+
+/* NOLINTEND(readability-function-size) */
 
 static enum complete_result push(struct completer *c, struct stack *stack,
 				 const struct walk *w)
@@ -253,6 +256,31 @@ static enum complete_result end_of_walk(struct completer *c,
 	if (find_fde(c, last->lookup, &fde) == 0 && fde.ends_stack)
 		return COMPLETE;
 	return TRUNCATED_BAD;
+}
+
+/* Nothing calls the code at a file's entry point. In glibc's ld.so (2.36) it
+ * has no unwind information, and all constructors of libraries run below it. */
+static bool is_entry_code(const struct completer *c,
+			  const struct stack_frame *last)
+{
+	struct eh_frame_fde below = {.end = 0};
+	uint64_t entry;
+
+	if (!c->file)
+		return false;
+	entry = c->file->image.entry;
+	return entry && last->vaddr >= entry &&
+	       last->vaddr - entry < ENTRY_MAX_BYTES &&
+	       find_fde(c, last->lookup, &below) == -ENOENT &&
+	       below.end <= entry;
+}
+
+static enum complete_result why_failed(const struct completer *c,
+				       const struct stack_frame *last)
+{
+	if (c->failure == TRUNCATED_NO_CFI && is_entry_code(c, last))
+		return COMPLETE;
+	return c->failure;
 }
 
 /* To the caller's frame: 1, 0 at the end, negative when it can't be found. */
@@ -303,7 +331,7 @@ static enum complete_result walk(struct completer *c, struct stack *stack)
 		frame = &stack->frames[stack->count - 1];
 		moved = step(c, &w, frame);
 		if (moved < 0)
-			return c->failure;
+			return why_failed(c, frame);
 		if (moved == 0)
 			return end_of_walk(c, frame);
 		/* Who starts threads without unwind information, as runtimes

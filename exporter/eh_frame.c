@@ -101,14 +101,14 @@ static bool entry_at(const struct eh_frame *frames, uint64_t vaddr,
 static bool read_augmentation(struct byte_reader *r, const char *letters,
 			      struct cie *cie)
 {
-	const uint8_t *end = r->at;
+	const uint8_t *start;
 	uint64_t len;
 
 	if (letters[0] != 'z')
 		return letters[0] == '\0';
 	cie->sized = true;
 	len = reader_leb(r);
-	end = r->at;
+	start = r->at;
 	for (const char *letter = letters + 1; *letter; letter++) {
 		if (*letter == 'R')
 			cie->pointer_encoding = reader_u8(r);
@@ -119,7 +119,7 @@ static bool read_augmentation(struct byte_reader *r, const char *letters,
 		else if (*letter != 'P' && *letter != 'S')
 			return false;
 	}
-	return !r->failed && (uint64_t)(r->at - end) == len;
+	return !r->failed && (uint64_t)(r->at - start) == len;
 }
 
 static bool read_cie(struct byte_reader r, struct cie *cie)
@@ -160,6 +160,8 @@ static bool read_fde(const struct eh_frame *frames, struct eh_frame_fde *fde)
 	back = reader_u32(&r);
 	if (back == 0 || back > at || !entry_at(frames, at - back, &cie_bytes))
 		return false;
+	fde->vetted_bytes =
+		(uint32_t)(reader_left(&r) + reader_left(&cie_bytes));
 	if (!read_cie(cie_bytes, &cie) ||
 	    (cie.pointer_encoding & ~PE_FORMAT) != PE_PCREL ||
 	    pointer_bytes(cie.pointer_encoding) == 0)
@@ -199,6 +201,10 @@ static uint64_t entry_vaddr(const struct eh_frame *frames, int32_t offset)
 static int load_index(struct eh_frame *frames, const struct elf_image *image)
 {
 	const struct elf_segment *header = &image->frame_header;
+	/* The version; how the pointer to .eh_frame, the number of entries
+	 * and the entries are encoded. */
+	static const uint8_t usual[] = {1, PE_PCREL | PE_SDATA4, PE_UDATA4,
+					PE_DATAREL | PE_SDATA4};
 	uint8_t head[INDEX_HEADER_BYTES];
 	struct byte_reader r = reader_of(head, sizeof(head));
 	size_t bytes;
@@ -207,10 +213,9 @@ static int load_index(struct eh_frame *frames, const struct elf_image *image)
 	    header->bytes > EH_FRAME_INDEX_MAX_BYTES ||
 	    elf_image_read(image, header->offset, head, sizeof(head)))
 		return -ENOENT;
-	if (reader_u8(&r) != 1 || reader_u8(&r) != (PE_PCREL | PE_SDATA4) ||
-	    reader_u8(&r) != PE_UDATA4 ||
-	    reader_u8(&r) != (PE_DATAREL | PE_SDATA4))
+	if (memcmp(head, usual, sizeof(usual)) != 0)
 		return -ENOENT;
+	reader_skip(&r, sizeof(usual));
 	frames->index_vaddr = header->vaddr;
 	frames->vaddr = entry_vaddr(frames, (int32_t)reader_u32(&r)) + 4;
 	frames->entry_count = reader_u32(&r);

@@ -40,8 +40,9 @@ struct eh_frame {
 struct eh_frame_fde {
 	uint64_t start; /* the code it is about */
 	uint64_t end;
-	uint64_t fde;    /* itself */
-	bool ends_stack; /* marks the outermost function of a stack */
+	uint64_t fde;          /* itself */
+	bool ends_stack;       /* marks the outermost function of a stack */
+	uint32_t vetted_bytes; /* what finding it cost */
 };
 
 /* Copies the unwind information out of an open image. -ENOENT when there is
@@ -52,7 +53,8 @@ int eh_frame_load(struct eh_frame *frames, const struct elf_image *image);
 void eh_frame_free(struct eh_frame *frames);
 
 /* Finds the FDE that covers an address and vets it, see exporter/cfi.h.
- * -ENOENT when none does, -EBADMSG when it isn't fit for libunwind. */
+ * -ENOENT when none does, with the nearest one below in `fde` if there is one;
+ * -EBADMSG when it isn't fit for libunwind. */
 int eh_frame_find(const struct eh_frame *frames, uint64_t vaddr,
 		  struct eh_frame_fde *fde);
 

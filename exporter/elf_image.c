@@ -147,6 +147,7 @@ static int read_headers(struct elf_image *image)
 			   header.e_phnum * sizeof(program[0])))
 		return -ENOEXEC;
 	image->has_sections = sections_are_sane(image, &header);
+	image->entry = header.e_entry;
 	for (unsigned int i = 0; i < header.e_phnum; i++)
 		take_program_header(image, &program[i]);
 	return image->segment_count ? 0 : -ENOEXEC;

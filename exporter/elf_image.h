@@ -38,6 +38,7 @@ struct elf_image {
 	uint64_t len_bytes;
 	uint64_t inode; /* 0 when it is in memory */
 	bool has_sections;
+	uint64_t entry; /* ELF vaddr where a program begins; 0 for none */
 	uint32_t segment_count;
 	struct elf_segment segments[ELF_IMAGE_SEGMENTS];
 	struct elf_segment frame_header; /* bytes is 0 when there is none */

@@ -29,8 +29,6 @@
 #include "preload/rendezvous.h"
 #include "preload/version.h"
 
-extern char **environ;
-
 /* The ring is looked at ten times a second while something comes, less often
  * while nothing does. */
 #define BUSY_MS 100

@@ -90,7 +90,7 @@ static void plain_name(char *to, size_t to_bytes, const char *from)
 			     (from[i] >= '0' && from[i] <= '9') ||
 			     (i && strchr("._-", from[i]));
 
-		to[i] = plain ? from[i] : '_';
+		to[i] = (char)(plain ? from[i] : '_');
 	}
 	to[i] = '\0';
 }

@@ -50,6 +50,7 @@ static bool start_time(uint32_t pid, uint64_t *boot_ns)
 	fclose(file);
 	text[got] = '\0';
 	rest = strrchr(text, ')');
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel writes a number. */
 	if (!rest || sscanf(rest + 1,
 			    " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
 			    " %*s %*s %*s %*s %*s %*s %*s %llu",

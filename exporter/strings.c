@@ -71,6 +71,7 @@ void strings_fini(struct strings *strings)
 	struct string_entry *next;
 
 	HASH_ITER (hh, strings->by_text, entry, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
 		HASH_DELETE(hh, strings->by_text, entry);
 		free(entry->text);
 		free(entry);

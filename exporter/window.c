@@ -78,6 +78,7 @@ static void clear(struct item **table)
 	struct item *next;
 
 	HASH_ITER (hh, *table, item, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
 		HASH_DELETE(hh, *table, item);
 		free(item);
 	}
@@ -103,7 +104,7 @@ static uint32_t intern_build_id(struct window *window,
 	char hex[2 * MODULE_BUILD_ID_BYTES + 1] = "";
 
 	for (uint32_t i = 0; i < module->build_id_bytes; i++)
-		snprintf(hex + 2 * i, 3, "%02x", module->build_id[i]);
+		snprintf(hex + (size_t)2 * i, 3, "%02x", module->build_id[i]);
 	return strings_intern(&window->strings, hex);
 }
 
@@ -371,6 +372,7 @@ void window_fini(struct window *window)
 	struct sample_item *next;
 
 	HASH_ITER (hh, window->tables->samples, item, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
 		HASH_DELETE(hh, window->tables->samples, item);
 		free(item);
 	}

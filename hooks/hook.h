@@ -31,10 +31,9 @@ struct hook {
 	_Atomic(void *) real;
 };
 
-#define HOOK(function)                                                         \
-	static struct hook hook_##function                                     \
-		__attribute__((section("spanprof_hooks"), used)) = {#function, \
-								    0}
+#define HOOK(function)                                     \
+	static struct hook hook_##function __attribute__(( \
+		section("spanprof_hooks"), used)) = {.name = #function}
 
 #define REAL(function) ((__typeof__(&function))hook_real(&hook_##function))
 

@@ -20,7 +20,8 @@
 #error "spanprof is written for x86-64; a port begins in this file"
 #endif
 
-/* Linux system call: returns the result or a negative errno. */
+/* Linux system call: returns the result or a negative errno.
+ * NOLINTNEXTLINE(readability-function-size): it has six arguments. */
 static inline long sys6_sig(long number, long a, long b, long c, long d, long e,
 			    long f)
 {

@@ -33,8 +33,6 @@
  * tree lives. */
 #define DELIVERY_NS UINT64_C(5000000000)
 
-extern char **environ;
-
 struct supervisor {
 	pid_t program;
 	pid_t exporter; /* 0: none, or gone */

@@ -3,7 +3,8 @@
  * Lets libunwind execute whatever passes the vetting of unwind information.
  *
  * The input is an .eh_frame section for a library with one function: its first
- * byte, times 4, is where the FDE begins.
+ * byte, times 4, is where the FDE begins. The stack is also put in the place of
+ * that section, and holds what was not vetted.
  */
 #include "exporter/complete.h"
 
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CODE_BYTES UINT64_C(0x1000)
 #define INDEX UINT64_C(0x3000)
 #define FRAMES UINT64_C(0x4000)
-#define STACK_WORDS 256u
+#define STACK_WORDS 256ul
 #define STACK_ADDRESS UINT64_C(0x7ffff0000000)
 
 static struct elf_cache cache;
@@ -64,7 +65,7 @@ static void make_map(void)
 	record.module.load_bias = BIAS;
 	record.module.build_id_bytes = 1;
 	record.module.path_bytes = sizeof("/fuzz");
-	strcpy(record.module.path, "/fuzz");
+	memcpy(record.module.path, "/fuzz", sizeof("/fuzz"));
 	record.module.segment_count = 1;
 	record.module.segments[0] = (struct module_segment){
 		BIAS + CODE, BIAS + CODE + CODE_BYTES, CODE};
@@ -80,15 +81,16 @@ static void make_sample(void)
 	uint64_t *words = (uint64_t *)(void *)s->stack;
 
 	for (unsigned int i = 0; i < SAMPLE_REGISTERS; i++)
-		s->registers[i] = STACK_ADDRESS + i * 8;
+		s->registers[i] = STACK_ADDRESS + i * 8ul;
 	s->registers[0] = (uint64_t)INT64_MIN;
 	s->registers[1] = UINT64_MAX;
 	s->registers[7] = STACK_ADDRESS;
 	s->registers[16] = BIAS + CODE + 8;
 	s->stack_address = STACK_ADDRESS;
-	s->stack_bytes = STACK_WORDS * 8;
+	s->stack_bytes = (uint32_t)(STACK_WORDS * 8);
 	for (unsigned int i = 0; i < STACK_WORDS; i++)
-		words[i] = i % 2 ? BIAS + CODE + 8 + i : STACK_ADDRESS + i * 8;
+		words[i] =
+			i % 2 ? BIAS + CODE + 8 + i : STACK_ADDRESS + i * 8ul;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -109,10 +111,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file->frames.len_bytes = size - 1;
 	memcpy(file->frames.bytes, data + 1, size - 1);
 	completer = completer_create(map);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++) {
+		shot.sample.stack_address =
+			i < 2 ? STACK_ADDRESS : BIAS + FRAMES;
+		if (i == 2)
+			shot.sample.registers[7] = BIAS + FRAMES;
 		if (completer_walk(completer, &shot.sample, &stack) >=
 		    COMPLETE_RESULTS)
 			abort();
+	}
+	shot.sample.registers[7] = STACK_ADDRESS;
 	completer_destroy(completer);
 	free(file->frames.bytes);
 	file->frames.bytes = NULL;

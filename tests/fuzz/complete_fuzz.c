@@ -13,7 +13,7 @@
 
 #include "tests/lib/snapshot.h"
 
-#define STACK_WORDS 1024u
+#define STACK_WORDS 1024ul
 #define STACK_ADDRESS UINT64_C(0x7ffff0000000)
 #define MODULES_MAX 16u
 
@@ -77,7 +77,7 @@ static uint64_t word(const uint8_t *piece)
 		return (uint64_t)number << (piece[1] % 64);
 	case 1:
 		return STACK_ADDRESS + number % (STACK_WORDS * 8 + 64) +
-		       (piece[1] & 7) * 8;
+		       (piece[1] & 7) * 8ul;
 	default:
 		return code_address(piece[1], number);
 	}
@@ -95,7 +95,7 @@ static void make_sample(const uint8_t *data, size_t size)
 	s->stack_address = STACK_ADDRESS;
 	for (uint32_t i = 0; i < STACK_WORDS && pieces > used; i++)
 		words[i] = word(data + (used + i % (pieces - used)) * 4);
-	s->stack_bytes = STACK_WORDS * 8;
+	s->stack_bytes = (uint32_t)(STACK_WORDS * 8);
 	if (size > 1) {
 		s->flags = data[size - 1] & 3;
 		s->stack_bytes >>= data[size - 2] & 3;
@@ -115,7 +115,7 @@ static struct address_map *spoiled_map(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < record_count; i++) {
 		memcpy(copy, records[i], records[i]->head.bytes);
 		record->list = list_number;
-		for (size_t at = i * 4; at + 4 <= size && at < i * 4 + 8;
+		for (size_t at = i * 4ul; at + 4 <= size && at < i * 4ul + 8;
 		     at += 4) {
 			size_t where = (data[at] | data[at + 1] << 8) %
 				       record->head.bytes;

@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BIAS UINT64_C(0x100000000)
-#define STACK_WORDS 128u
+#define STACK_WORDS 128ul
 #define STACK_ADDRESS UINT64_C(0x7ffff0000000)
 
 static struct elf_cache cache;
@@ -116,14 +116,14 @@ static void make_sample(const struct eh_frame *frames, uint32_t leaf)
 	uint64_t *words = (uint64_t *)(void *)s->stack;
 
 	for (unsigned int i = 0; i < SAMPLE_REGISTERS; i++)
-		s->registers[i] = STACK_ADDRESS + i * 8;
+		s->registers[i] = STACK_ADDRESS + i * 8ul;
 	s->registers[7] = STACK_ADDRESS;
 	s->registers[16] = function(frames, leaf) + leaf % 5;
 	s->stack_address = STACK_ADDRESS;
-	s->stack_bytes = STACK_WORDS * 8;
+	s->stack_bytes = (uint32_t)(STACK_WORDS * 8);
 	for (unsigned int i = 0; i < STACK_WORDS; i++)
 		words[i] = i % 3 ? function(frames, leaf + i) + 1 + i % 7
-				 : STACK_ADDRESS + i * 8;
+				 : STACK_ADDRESS + i * 8ul;
 }
 
 static void walk(const struct eh_frame *frames)

@@ -13,6 +13,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,12 +117,12 @@ static void name_module(struct record_module *record,
 	struct stat st;
 
 	if (strcmp(info->dlpi_name, "linux-vdso.so.1") == 0)
-		strcpy(record->path, ELF_IMAGE_VDSO);
+		snprintf(record->path, PATH_MAX, ELF_IMAGE_VDSO);
 	else if (info->dlpi_name[0] == '\0')
 		record->path[readlink("/proc/self/exe", record->path,
 				      PATH_MAX - 1)] = '\0';
 	else if (!realpath(info->dlpi_name, record->path))
-		strcpy(record->path, info->dlpi_name);
+		snprintf(record->path, PATH_MAX, "%s", info->dlpi_name);
 	record->path_bytes = (uint32_t)strlen(record->path) + 1;
 	if (stat(record->path, &st) == 0)
 		record->inode = st.st_ino;

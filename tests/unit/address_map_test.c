@@ -36,7 +36,7 @@ static void make(uint32_t list, const char *path, uint64_t start)
 	record.module.path_bytes = (uint32_t)strlen(path) + 1;
 	record.module.head.bytes =
 		(uint32_t)(sizeof(record.module) + strlen(path) + 8) & ~7u;
-	strcpy(record.module.path, path);
+	memcpy(record.module.path, path, strlen(path) + 1);
 	record.module.load_bias = start;
 	record.module.segment_count = 1;
 	record.module.segments[0] =

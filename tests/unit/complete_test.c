@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -70,7 +71,7 @@ static const char *name_of(uint32_t index)
 	const char *raw = file ? elf_file_symbol(file, f->vaddr) : NULL;
 	char *text = demangle(raw ? raw : "");
 
-	strcpy(name, text);
+	snprintf(name, sizeof(name), "%s", text);
 	free(text);
 	return name;
 }
@@ -86,6 +87,7 @@ static uint32_t find_name(const char *name, uint32_t from)
 }
 
 /* libunwind exports a backtrace of its own. */
+/* NOLINTBEGIN(bugprone-signal-handler,cert-sig30-c) */
 static void trace(void)
 {
 	int (*backtrace)(void **, int) = NULL;
@@ -95,6 +97,7 @@ static void trace(void)
 	traced_count = backtrace(traced, 64);
 	dlclose(libc);
 }
+/* NOLINTEND(bugprone-signal-handler,cert-sig30-c) */
 
 /* The frames of the walk from the second on (the first is in snapshot_take)
  * against those of backtrace in the function that took it. */
@@ -199,6 +202,8 @@ TEST(a_callback_through_libc_is_complete)
 	close_map();
 }
 
+/* It interrupts nothing but a system call. */
+/* NOLINTBEGIN(bugprone-signal-handler,cert-sig30-c) */
 NEVER_INLINED void inner_handler(int number)
 {
 	(void)number;
@@ -206,6 +211,8 @@ NEVER_INLINED void inner_handler(int number)
 	trace();
 	KEEP_FRAME();
 }
+
+/* NOLINTEND(bugprone-signal-handler,cert-sig30-c) */
 
 /* Interrupted between two instructions of its own, at one that begins a row of
  * the unwind table or not: its pc must be looked up as it is. */
@@ -467,6 +474,27 @@ TEST(frames_of_our_own_library_are_left_out)
 	close_map();
 }
 
+/* Constructors of libraries run below ld.so's entry point, for which glibc has
+ * no unwind information. Nothing calls it. */
+TEST(the_entry_point_of_the_loader_is_the_start)
+{
+	const struct module *loader;
+	const struct elf_file *file;
+
+	open_map();
+	chain_a(1);
+	loader = address_map_find(map, getauxval(AT_BASE) + 0x1000);
+	CHECK(loader != NULL);
+	file = address_map_file(map, loader);
+	CHECK(file != NULL);
+	shot.sample.registers[16] = loader->load_bias + file->image.entry + 8;
+	CHECK_EQ(walk(), COMPLETE);
+	CHECK_EQ(stack.count, 1);
+	shot.sample.registers[16] = loader->load_bias + file->image.entry - 1;
+	CHECK(walk() != COMPLETE);
+	close_map();
+}
+
 static volatile sig_atomic_t hits;
 
 static void on_tick(int number, siginfo_t *info, void *context)
@@ -539,6 +567,7 @@ TEST(a_cut_copy_is_right_up_to_the_cut)
 	close_map();
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion) */
 NEVER_INLINED int recurse(int depth)
 {
 	int result = depth ? recurse(depth - 1) : chain_c(0);

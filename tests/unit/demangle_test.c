@@ -7,14 +7,17 @@
 
 #include "tests/lib/unit.h"
 
-#define CHECK_NAME(raw, wanted)                                 \
-	do {                                                    \
-		char *name_ = demangle(raw);                    \
-		static char copy_[DEMANGLE_NAME_MAX_BYTES + 1]; \
-		strcpy(copy_, name_);                           \
-		free(name_);                                    \
-		CHECK_STR(copy_, wanted);                       \
-	} while (0)
+/* Until the next call. */
+static const char *demangled(const char *raw)
+{
+	static char *name;
+
+	free(name);
+	name = demangle(raw);
+	return name;
+}
+
+#define CHECK_NAME(raw, wanted) CHECK_STR(demangled(raw), wanted)
 
 TEST(c_names_stay_as_they_are)
 {

@@ -197,8 +197,8 @@ TEST(files_that_nobody_uses_give_way)
 	struct elf_image image;
 	struct elf_file *kept;
 
-	strcpy(target,
-	       compile_library("libmany.so", CODE, "-Wl,--build-id=0x01"));
+	snprintf(target, sizeof(target), "%s",
+		 compile_library("libmany.so", CODE, "-Wl,--build-id=0x01"));
 	image = image_of(target);
 	identity = identity_of(target, &image);
 	kept = elf_cache_get(&cache, &identity);
@@ -223,8 +223,8 @@ TEST(files_in_use_fill_the_cache)
 	struct elf_identity identity;
 	struct elf_image image;
 
-	strcpy(target,
-	       compile_library("libmany.so", CODE, "-Wl,--build-id=0x01"));
+	snprintf(target, sizeof(target), "%s",
+		 compile_library("libmany.so", CODE, "-Wl,--build-id=0x01"));
 	image = image_of(target);
 	identity = identity_of(target, &image);
 	for (unsigned int i = 0; i < ELF_CACHE_FILES; i++) {

@@ -96,6 +96,49 @@ TEST(spans_reader_takes_everything_of_a_span)
 	span_file_fini(&file);
 }
 
+TEST(spans_reader_takes_many_spans_of_many_services_in_a_line)
+{
+	static const char text[] =
+		"{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" IDS "},"
+		"{" IDS "}]},{},{\"spans\":[{" IDS "}]}],\"resource\":{"
+		"\"attributes\":[" TEXT_OF(
+			"service.name",
+			"a") "]}},"
+			     "{\"scopeSpans\":[{\"spans\":[{" IDS "}]}]}]}";
+	struct span_file file;
+	struct fault fault;
+
+	CHECK_EQ(read_text(&file, text, &fault), 0);
+	CHECK_EQ(file.count, 4);
+	CHECK_STR(file.records[0].service, "a");
+	CHECK_STR(file.records[2].service, "a");
+	CHECK_STR(file.records[3].service, "");
+	span_file_fini(&file);
+}
+
+TEST(spans_reader_refuses_places_that_are_not_its_own)
+{
+	check_refused("{\"resourceSpans\":[{\"scopeSpans\":[{\"\\u0073pans\":"
+		      "[0,9]}]}]}",
+		      "without an array of spans");
+}
+
+TEST(spans_reader_refuses_a_span_of_more_than_a_mebibyte)
+{
+	size_t length = ((size_t)1 << 20) + 200;
+	char *text = malloc(length + 1);
+	struct span_file file;
+	struct fault fault;
+
+	memset(text, ' ', length);
+	memcpy(text, LINE(""), strlen(LINE("")) - strlen("}]}]}]}\n"));
+	strcpy(text + length - strlen("}]}]}]}"), "}]}]}]}");
+	CHECK_EQ(read_text(&file, text, &fault), -EBADMSG);
+	CHECK(strstr(fault.text, "too long"));
+	span_file_fini(&file);
+	free(text);
+}
+
 TEST(spans_reader_takes_a_span_that_has_only_ids)
 {
 	struct span_file file;

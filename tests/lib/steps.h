@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes between any two instructions of a function, as a signal handler or
+ * another thread may, but at each place in turn and not by luck.
+ *
+ *	for (unsigned n = 0; steps_interrupt(n, run, between); n++)
+ *		...check what came of it, and begin afresh...
+ */
+#ifndef TESTS_LIB_STEPS_H
+#define TESTS_LIB_STEPS_H
+
+#include <stdbool.h>
+
+/* Calls run(), and between() once in it: after its n-th instruction. A string
+ * instruction counts once for each of its rounds. Returns false when run() was
+ * over before. Not for use in several threads. */
+bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void));
+
+#endif
