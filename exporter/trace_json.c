@@ -22,9 +22,15 @@
 #define SPAN_KIND_SERVER 2
 #define STATUS_CODE_ERROR 2
 
+/* A line is one TracesData. A Collector's file receiver takes lines of up to
+ * 1 MiB by default; a span takes up to 900 bytes. */
+#define SPANS_A_LINE 1000u
+
 struct trace_json {
 	yajl_gen gen;
+	const char *service; /* the caller's */
 	int64_t clock_offset_ns;
+	unsigned in_line;
 };
 
 static void put_text(struct trace_json *json, const char *text)
@@ -199,6 +205,29 @@ static void put_scope(struct trace_json *json)
 	close_map(json);
 }
 
+static void begin_line(struct trace_json *json)
+{
+	json->in_line = 0;
+	open_map(json);
+	open_list(json, "resourceSpans");
+	open_map(json);
+	put_resource(json, json->service);
+	open_list(json, "scopeSpans");
+	open_map(json);
+	put_scope(json);
+	open_list(json, "spans");
+}
+
+static void end_line(struct trace_json *json)
+{
+	close_list(json);
+	close_map(json);
+	close_list(json);
+	close_map(json);
+	close_list(json);
+	close_map(json);
+}
+
 struct trace_json *trace_json_create(const char *service,
 				     int64_t clock_offset_ns)
 {
@@ -206,20 +235,14 @@ struct trace_json *trace_json_create(const char *service,
 
 	if (!json)
 		return NULL;
+	json->service = service;
 	json->clock_offset_ns = clock_offset_ns;
 	json->gen = yajl_gen_alloc(NULL);
 	if (!json->gen) {
 		free(json);
 		return NULL;
 	}
-	open_map(json);
-	open_list(json, "resourceSpans");
-	open_map(json);
-	put_resource(json, service);
-	open_list(json, "scopeSpans");
-	open_map(json);
-	put_scope(json);
-	open_list(json, "spans");
+	begin_line(json);
 	return json;
 }
 
@@ -233,6 +256,12 @@ void trace_json_destroy(struct trace_json *json)
 
 void trace_json_add(struct trace_json *json, const struct known_span *span)
 {
+	if (json->in_line++ == SPANS_A_LINE) {
+		end_line(json);
+		yajl_gen_reset(json->gen, "\n");
+		begin_line(json);
+		json->in_line = 1;
+	}
 	open_map(json);
 	put_ids(json, span);
 	/* Named by the method alone: what route a path belongs to is not
@@ -254,25 +283,15 @@ void trace_json_add(struct trace_json *json, const struct known_span *span)
 	close_map(json);
 }
 
-/* Closes what trace_json_create opened. */
-static void finish(struct trace_json *json)
-{
-	close_list(json);
-	close_map(json);
-	close_list(json);
-	close_map(json);
-	close_list(json);
-	close_map(json);
-}
-
 int trace_json_encode(struct trace_json *json, void **bytes, size_t *len_bytes)
 {
 	const unsigned char *text;
 	size_t length;
 
-	finish(json);
+	end_line(json);
 	if (yajl_gen_get_buf(json->gen, &text, &length) != yajl_gen_status_ok)
 		return -ENOMEM;
-	/* yajl ends its buffer with a NUL; the line ends with a newline. */
+	/* yajl ends its buffer with a NUL; the last line ends with a newline.
+	 */
 	return gzip_compress_line(text, length, bytes, len_bytes);
 }

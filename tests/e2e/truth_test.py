@@ -35,7 +35,8 @@ class TruthTest(unittest.TestCase):
         print(f"\n  burns: {verdict}", file=sys.stderr)
         self.assertEqual(verdict.wrong[:5], [])
         self.assertGreaterEqual(verdict.right_share, LEAST_RIGHT_SHARE)
-        self.assertGreaterEqual(verdict.total_ns, least_sampled * outcome.burnt_ns)
+        self.assertGreaterEqual(verdict.total_ns,
+                                least_sampled * outcome.burnt_ns)
 
     def check_housekeeping(self, outcome):
         share, total_ns = truth.labelled_share(outcome.output, "housekeeping")
@@ -82,14 +83,15 @@ class TruthTest(unittest.TestCase):
         self.check_span_times(outcome)
         self.check_labelled_total(outcome)
 
-    def keep_alive(self, options, how):
+    def keep_alive(self, options, how, env=None):
         plans = burn.plans(SEED, CONNECTIONS, 30, lambda rng: burn.request(
             rng, rng.randint(4000, 40000),
             query=f"housekeeping={rng.randint(2000, 12000)}"))
         cuts = client.head_cutter(SEED)
         with run.temporary_folder() as folder:
-            outcome = burn.profiled(folder, options, how=how, load=lambda port:
-                                    client.run(port, plans, cuts))
+            outcome = burn.profiled(
+                folder, options, how=how, env=env,
+                load=lambda port: client.run(port, plans, cuts))
             self.check_all(outcome, 0.8)
             self.check_housekeeping(outcome)
 
@@ -111,6 +113,10 @@ class TruthTest(unittest.TestCase):
 
     def test_a_bare_preload_tells_the_same(self):
         self.keep_alive([f"--threads={CONNECTIONS}"], "preload")
+
+    def test_many_windows_add_up_to_the_same(self):
+        self.keep_alive([f"--threads={CONNECTIONS}"], "run",
+                        {"SPANPROF_INTERVAL": "1s"})
 
     def test_threads_of_two_milliseconds_are_told_right(self):
         self.thread_per_connection([])

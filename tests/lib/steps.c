@@ -15,7 +15,7 @@
 #define TRAP_FLAG 0x100
 
 static volatile unsigned left;
-static volatile bool was_called;
+static volatile int was_called;
 static void (*volatile come_between)(void);
 
 /* The kernel has cleared the flag for the handler and sets it again behind it,
@@ -29,7 +29,7 @@ static void trapped(int number, siginfo_t *info, void *context)
 	if (left--)
 		return;
 	interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	was_called = true;
+	was_called = 1;
 	come_between();
 }
 
@@ -62,16 +62,16 @@ bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void))
 {
 	struct sigaction action = {.sa_sigaction = trapped,
 				   .sa_flags = SA_SIGINFO};
-	bool called;
+	int called;
 
 	CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
 	left = n;
-	was_called = false;
+	was_called = 0;
 	come_between = between;
 	set_trap();
 	run();
 	left = UINT_MAX;
 	called = was_called;
 	clear_trap();
-	return called;
+	return called != 0;
 }

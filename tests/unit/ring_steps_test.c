@@ -81,7 +81,7 @@ TEST(a_writer_that_comes_between_spoils_nothing)
 	unsigned n = 0;
 
 	agent_begin();
-	while (steps_interrupt(n++, write_ours, write_theirs))
+	for (; steps_interrupt(n, write_ours, write_theirs); n += STEPS_STRIDE)
 		check_records(1, 1);
 	check_records(1, 0);
 	check_nobody_holds_a_block();
@@ -109,10 +109,9 @@ static void end_theirs(void)
 
 TEST(a_block_has_one_writer_at_a_time)
 {
-	unsigned n = 0;
-
 	agent_begin();
-	while (steps_interrupt(n++, write_ours, begin_theirs)) {
+	for (unsigned n = 0; steps_interrupt(n, write_ours, begin_theirs);
+	     n += STEPS_STRIDE) {
 		CHECK(their_record != NULL);
 		end_theirs();
 		check_records(1, 1);
@@ -133,12 +132,11 @@ static void fill_block(void)
 
 TEST(a_block_that_fills_up_meanwhile_is_not_overrun)
 {
-	unsigned n = 0;
-
 	agent_begin();
 	write_theirs();
 	CHECK(agent.ring->blocks[0].used > 0);
-	while (steps_interrupt(n++, write_ours, fill_block)) {
+	for (unsigned n = 0; steps_interrupt(n, write_ours, fill_block);
+	     n += STEPS_STRIDE) {
 		CHECK(agent.ring->blocks[0].used <= DATA_BYTES);
 		CHECK_EQ(agent.ring->blocks[1].owner, 0);
 		CHECK_EQ(records_take(), 3);
@@ -183,12 +181,13 @@ static void export_pass(void)
 
 TEST(a_record_is_exported_once_whenever_the_exporter_comes)
 {
-	unsigned n = 0;
+	size_t rounds = 0;
 
 	begin_exporter();
-	while (steps_interrupt(n, write_ours, export_pass)) {
+	for (unsigned n = 0; steps_interrupt(n, write_ours, export_pass);
+	     n += STEPS_STRIDE) {
 		export_pass();
-		CHECK_EQ(taken[OURS], ++n);
+		CHECK_EQ(taken[OURS], ++rounds);
 	}
 	CHECK_EQ(intake.malformed, 0);
 }
@@ -200,7 +199,7 @@ TEST(a_record_written_during_an_export_is_exported_once)
 	size_t rounds = 0;
 
 	begin_exporter();
-	for (unsigned n = 0; n < 300; n += 2) {
+	for (unsigned n = 0; n < 300; n += 1 + STEPS_STRIDE) {
 		write_ours();
 		CHECK(steps_interrupt(n, export_pass, write_theirs));
 		rounds++;

@@ -10,7 +10,7 @@
 
 #include "tests/lib/agent.h"
 #include "tests/lib/crowd.h"
-#include "tests/lib/storm.h"
+#include "tests/lib/steps.h"
 #include "tests/lib/unit.h"
 
 static span_handle handles[SPAN_TABLE_SIZE];
@@ -235,128 +235,91 @@ TEST(openers_never_share_an_entry)
 	CHECK_EQ(crowd_run(4, open_and_close, NULL), 0);
 }
 
-/* One entry that is ended and used again all the time: its owner fills the
- * identity with one byte, and a reader must never see two. The reader is
- * interrupted, at any instruction, until the entry has become another span. */
-static struct {
-	struct span *entry;
-	_Atomic span_handle handle;
-	_Atomic uint32_t reads;
-	_Atomic bool over;
-} shared;
+/* One entry that ends and becomes another span between any two instructions
+ * of a reader: it must never see a part of each. */
+static struct span *entry_read;
+static span_handle handle_read;
+static struct span_context context_read;
+static bool was_read;
 
-static void wait_for_next_span(void)
+static void read_identity(void)
 {
-	span_handle handle = shared.handle;
-
-	/* Not for ever: the writer may not be running. */
-	for (int turn = 0; turn < 20000 && shared.handle == handle; turn++)
-		;
+	was_read = span_context_sig(handle_read, &context_read);
 }
 
-static long read_once(void)
+/* Ends the span, and opens its entry as span_open_app does, which would take
+ * another one. */
+static void become_another(void)
 {
-	struct span_context context;
-	const uint8_t *byte = (const uint8_t *)&context;
-	span_handle handle = shared.handle;
-	long torn = 0;
-
-	if (!span_context_sig(handle, &context))
-		return 0;
-	for (size_t i = 1; i < sizeof(context); i++)
-		torn += byte[i] != byte[0];
-	torn += byte[0] != (uint8_t)(handle >> 32);
-	shared.reads++;
-	return torn;
-}
-
-static long read_identity(void)
-{
-	uint64_t until = storm_strikes() + 1000;
-	struct storm storm;
-	long torn = 0;
-
-	if (storm_begin(&storm, wait_for_next_span) != 0)
-		torn = 1000000;
-	while (!torn && storm_strikes() < until)
-		torn += read_once();
-	storm_end(&storm);
-	shared.over = true;
-	return torn;
-}
-
-/* Opens the entry as span_open_app does, which would take another one. */
-static span_handle open_again(span_handle last)
-{
-	uint64_t generation = (last >> 32) + 1;
-
-	atomic_store(&shared.entry->state, generation << 2 | 3);
-	return generation << 32 | (uint32_t)last;
-}
-
-static long write_identity(void)
-{
+	uint64_t generation = (handle_read >> 32) + 1;
 	struct span last;
 
-	while (!shared.over) {
-		span_handle handle = shared.handle;
-
-		if (!span_close_app(handle, &last))
-			return 1000000;
-		handle = open_again(handle);
-		memset(&shared.entry->context, (int)(handle >> 32) & 0xff,
-		       sizeof(last.context));
-		shared.handle = handle;
-	}
-	return 0;
-}
-
-static long share(unsigned number, void *unused)
-{
-	(void)unused;
-	return number == 0 ? write_identity() : read_identity();
+	span_close_app(handle_read, &last);
+	atomic_store(&entry_read->state, generation << 2 | 3);
+	handle_read = generation << 32 | (uint32_t)handle_read;
+	memset(&entry_read->context, (int)generation & 0xff,
+	       sizeof(last.context));
 }
 
 TEST(an_identity_is_never_torn)
 {
+	const uint8_t *byte = (const uint8_t *)&context_read;
+	unsigned n = 0;
+	unsigned whole = 0;
+
 	agent_begin();
-	shared.handle = span_open_app();
-	shared.entry = span_get_sig(shared.handle);
-	memset(&shared.entry->context, 1, sizeof(shared.entry->context));
-	shared.reads = 0;
-	shared.over = false;
-	CHECK_EQ(crowd_run(2, share, NULL), 0);
-	CHECK(shared.reads > 0);
+	handle_read = span_open_app();
+	entry_read = span_get_sig(handle_read);
+	for (;; n += STEPS_STRIDE) {
+		uint8_t generation = (uint8_t)(handle_read >> 32);
+
+		memset(&entry_read->context, generation, sizeof(context_read));
+		memset(&context_read, 0, sizeof(context_read));
+		if (!steps_interrupt(n, read_identity, become_another))
+			break;
+		for (size_t i = 0; i < sizeof(context_read); i++) {
+			uint8_t expected = was_read ? byte[0] : 0;
+
+			CHECK_EQ(byte[i], expected);
+		}
+		CHECK(!was_read || byte[0] == generation ||
+		      byte[0] == (uint8_t)(generation + 1));
+		whole += was_read;
+	}
+	CHECK(was_read);
+	CHECK(whole > 0 && whole < n);
 }
 
 /* The only entry that can be free: whoever comes in between takes it. */
+static struct span last_closed;
+
+static void close_span(void)
+{
+	span_close_app(handles[9], &last_closed);
+}
+
 static void take_free_entry(void)
 {
-	struct span last;
-
-	span_close_app(open_within(70), &last);
+	handles[10] = open_within(70);
 }
 
 TEST(contents_are_copied_before_the_entry_is_free)
 {
-	uint64_t until = storm_strikes() + 300;
-	struct storm storm;
-	struct span last = {.request_flags = 0};
-	uint32_t expected = 0;
+	struct span last;
 
 	agent_begin();
 	fill_table();
-	shared.handle = handles[9];
-	shared.entry = span_get_sig(handles[9]);
-	CHECK_EQ(storm_begin(&storm, take_free_entry), 0);
-	while (last.request_flags == expected && storm_strikes() < until) {
-		shared.entry->request_flags = ++expected;
-		if (!span_close_app(shared.handle, &last))
+	CHECK(span_close_app(handles[10], &last));
+	for (unsigned n = 0;; n += 3 * STEPS_STRIDE) {
+		handles[9] = open_within(70);
+		CHECK(handles[9] != 0);
+		span_get_sig(handles[9])->request_flags = n + 1;
+		handles[10] = 0;
+		if (!steps_interrupt(n, close_span, take_free_entry))
 			break;
-		shared.handle = open_again(shared.handle);
+		CHECK_EQ(last_closed.request_flags, n + 1);
+		span_close_app(handles[10], &last);
 	}
-	storm_end(&storm);
-	CHECK_EQ(last.request_flags, expected);
 }
 
 static int look_in_child(void *context)

@@ -9,7 +9,7 @@
 
 #include "tests/lib/agent.h"
 #include "tests/lib/crowd.h"
-#include "tests/lib/storm.h"
+#include "tests/lib/steps.h"
 #include "tests/lib/unit.h"
 
 static struct thread *claimed[THREAD_POOL_SIZE];
@@ -215,53 +215,36 @@ TEST(racing_threads_share_no_record_and_lose_none)
 	CHECK(!thread_claim_sig());
 }
 
-/* The record that a signal gives back while another one is being claimed. */
-static struct thread *_Atomic to_give_back;
+/* A lower record is given back between any two instructions of a claim, which
+ * may leave the hint above it. */
+static struct thread *claimed_here;
 
-static void give_back(void)
+static void claim_one(void)
 {
-	struct thread *thread = atomic_exchange(&to_give_back, NULL);
-
-	if (thread)
-		thread_release_sig(thread);
+	claimed_here = thread_claim_sig();
 }
 
-/* Claims and gives back the last record; once a lower one was given back
- * meanwhile, both must be there to be claimed. */
-static bool claim_while_given_back(void)
+static void give_back_lower(void)
 {
-	struct thread *first = thread_claim_sig();
-	struct thread *second;
-
-	if (to_give_back) {
-		thread_release_sig(first);
-		return true;
-	}
-	second = thread_claim_sig();
-	if (!second)
-		return false;
-	thread_release_sig(first > second ? first : second);
-	to_give_back = first > second ? second : first;
-	return true;
+	thread_release_sig(claimed[THREAD_POOL_SIZE - 2]);
 }
 
-/* The claim may leave the hint above what was given back. */
 TEST(a_record_given_back_during_a_claim_is_found)
 {
-	uint64_t until = storm_strikes() + 1000;
-	struct storm storm;
-	bool found = true;
+	struct thread *other;
 
 	agent_begin();
 	claim_all();
 	qsort(claimed, THREAD_POOL_SIZE, sizeof(claimed[0]), by_address);
-	to_give_back = claimed[THREAD_POOL_SIZE - 2];
-	thread_release_sig(claimed[THREAD_POOL_SIZE - 1]);
-	CHECK_EQ(storm_begin(&storm, give_back), 0);
-	while (found && storm_strikes() < until)
-		found = claim_while_given_back();
-	storm_end(&storm);
-	CHECK(found);
+	for (unsigned n = 0;; n += STEPS_STRIDE) {
+		thread_release_sig(claimed[THREAD_POOL_SIZE - 1]);
+		if (!steps_interrupt(n, claim_one, give_back_lower))
+			break;
+		CHECK(claimed_here != NULL);
+		other = thread_claim_sig();
+		CHECK(other != NULL);
+		CHECK(other != claimed_here);
+	}
 }
 
 static long own_record(unsigned number, void *unused)
