@@ -153,7 +153,7 @@ static int process_begin_app(uint64_t stack_low, uint64_t stack_top)
 static void book_at_exit(struct thread *thread, void *self)
 {
 	if (thread != self && thread->state == THREAD_LIVE)
-		ledger_book_other_sig(thread);
+		ledger_close_other_sig(thread);
 }
 
 void process_end_app(void)

@@ -54,6 +54,10 @@ struct thread {
 	int64_t switch_accounted_ns; /* accounted_ns then */
 	int64_t owed_ns;             /* most unsampled CPU of one span... */
 	struct span_context owed;    /* ...and that span */
+	/* CPU time that others have booked for this thread, under no span.
+	 * Written by them; and what it was when owed_ns was noted. */
+	_Atomic int64_t taken_ns;
+	int64_t owed_taken_ns;
 
 	/* Requests that began on this thread and are open. Written by this
 	 * thread and by whoever ends one. */

@@ -122,7 +122,8 @@ static void print_small(const struct drawing *d, const struct callees *callees,
 	free(name);
 }
 
-/* Draws the callees of a node. Its depth is bounded by that of stacks. */
+/* Draws the callees of a node.
+ * NOLINTNEXTLINE(misc-no-recursion): its depth is bounded by that of stacks. */
 static void print_callees(struct drawing *d, uint32_t node)
 {
 	const struct callees callees = count_callees(d, node);

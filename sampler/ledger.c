@@ -39,8 +39,10 @@ void ledger_switch_app(struct thread *thread, span_handle from, int64_t cpu_ns)
 		       (accounted - thread->switch_accounted_ns);
 
 	if (from && owed > thread->owed_ns &&
-	    span_context_sig(from, &thread->owed))
+	    span_context_sig(from, &thread->owed)) {
 		thread->owed_ns = owed;
+		thread->owed_taken_ns = thread->taken_ns;
+	}
 	thread->switch_cpu_ns = cpu_ns;
 	thread->switch_accounted_ns = accounted;
 }
@@ -80,6 +82,18 @@ static int64_t pay_debt_sig(int64_t owed_ns)
 	return owed_ns - paid;
 }
 
+/*
+ * What a live timer will still show: an expiry waits for the next tick that
+ * finds the thread running. Booked now, that time would be shown again by the
+ * sample that comes.
+ */
+static int64_t pending_ns(const struct thread *thread)
+{
+	if (thread->timer < 0)
+		return 0;
+	return (int64_t)(agent.period_ns + LONGEST_GAP_NS);
+}
+
 /* Claims the difference between clock and account; of several callers one
  * gets it. May be negative. */
 static int64_t settle_sig(struct thread *thread, bool last)
@@ -90,16 +104,24 @@ static int64_t settle_sig(struct thread *thread, bool last)
 
 	do {
 		owed = cpu - accounted;
-		if (cpu < 0 || owed == 0 || (owed < 0 && !last))
+		if (cpu < 0 || owed == 0 ||
+		    (!last && owed <= pending_ns(thread)))
 			return 0;
 	} while (!atomic_compare_exchange_weak(&thread->accounted_ns,
 					       &accounted, cpu));
 	return owed;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+/* How much of a booking is the span's: what others have booked since may have
+ * been its part. */
+static int64_t labelled_part(const struct thread *thread, int64_t booked_ns)
 {
-	return a < b ? a : b;
+	int64_t taken = thread->taken_ns - thread->owed_taken_ns;
+	int64_t owed = thread->owed_ns - taken;
+
+	if (owed < 0)
+		return 0;
+	return owed < booked_ns ? owed : booked_ns;
 }
 
 void ledger_book_app(struct thread *thread, bool last)
@@ -115,7 +137,7 @@ void ledger_book_app(struct thread *thread, bool last)
 		return;
 	}
 	owed = pay_debt_sig(owed);
-	labelled = smaller(owed, thread->owed_ns);
+	labelled = labelled_part(thread, owed);
 	emit_sig(thread, &thread->owed, labelled);
 	emit_sig(thread, 0, owed - labelled);
 	thread->owed_ns = 0;
@@ -124,9 +146,27 @@ void ledger_book_app(struct thread *thread, bool last)
 	thread->switch_cpu_ns = thread->switch_accounted_ns;
 }
 
+/* What is booked here may have been owed to a span; the thread itself is told
+ * by taken_ns. */
+static void book_unlabelled_sig(struct thread *thread, int64_t owed_ns)
+{
+	if (owed_ns <= 0)
+		return;
+	atomic_fetch_add(&thread->taken_ns, owed_ns);
+	emit_sig(thread, 0, pay_debt_sig(owed_ns));
+}
+
 void ledger_book_other_sig(struct thread *thread)
 {
-	int64_t owed = settle_sig(thread, false);
+	book_unlabelled_sig(thread, settle_sig(thread, false));
+}
 
-	emit_sig(thread, 0, pay_debt_sig(owed));
+void ledger_close_other_sig(struct thread *thread)
+{
+	int64_t owed = settle_sig(thread, true);
+
+	if (owed < 0)
+		atomic_fetch_sub(&process->debt_ns, owed);
+	else
+		book_unlabelled_sig(thread, owed);
 }

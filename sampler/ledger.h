@@ -27,10 +27,14 @@ void ledger_sample_sig(struct thread *thread, uint32_t periods);
 void ledger_switch_app(struct thread *thread, span_handle from, int64_t cpu_ns);
 
 /* Books what is owed, under the span it is owed to. On the thread itself, or
- * when it cannot run any more. `last`: it will not be sampled again. */
+ * when it cannot run any more. `last`: it will not be sampled again; before
+ * that, what a live timer may still show is left to it. */
 void ledger_book_app(struct thread *thread, bool last);
 
 /* Books what the thread is owed under no span. From any thread. */
 void ledger_book_other_sig(struct thread *thread);
+
+/* The same for the last time: the process ends. */
+void ledger_close_other_sig(struct thread *thread);
 
 #endif

@@ -18,6 +18,7 @@ static struct {
 	size_t from; /* unread bytes: text[from..to) */
 	size_t to;
 	bool at_end;
+	bool in_line; /* the rest of a line that was cut comes next */
 	char text[4 * LONGEST_LINE];
 } file;
 
@@ -49,7 +50,7 @@ int lines_open(const char *path)
 {
 	file.fd = SYS3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
 	file.from = file.to = 0;
-	file.at_end = false;
+	file.at_end = file.in_line = false;
 	return file.fd < 0 ? (int)file.fd : 0;
 }
 
@@ -83,11 +84,25 @@ static size_t line_length(void)
 	return n;
 }
 
+/* Moves behind the newline, if it is there. */
+static void pass_line(size_t length)
+{
+	file.from += length;
+	file.in_line = file.from == file.to && !file.at_end;
+	if (file.from < file.to)
+		file.from++;
+}
+
 char *lines_next(void)
 {
-	size_t length = line_length();
+	size_t length;
 	char *line;
 
+	while (file.in_line) {
+		fill();
+		pass_line(line_length());
+	}
+	length = line_length();
 	while (file.from + length == file.to && !file.at_end &&
 	       length < LONGEST_LINE) {
 		fill();
@@ -96,9 +111,7 @@ char *lines_next(void)
 	if (file.from == file.to)
 		return 0;
 	line = file.text + file.from;
-	file.from += length;
-	if (file.from < file.to)
-		file.from++;
-	line[length] = '\0';
+	pass_line(length);
+	line[length < LONGEST_LINE ? length : LONGEST_LINE - 1] = '\0';
 	return line;
 }

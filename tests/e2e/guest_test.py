@@ -66,7 +66,13 @@ class GuestTest(unittest.TestCase):
         folder = run.temporary_folder()
         self.folder = pathlib.Path(folder.__enter__())
         self.addCleanup(folder.__exit__, None, None, None)
+        self.addCleanup(self.await_exporters)
         self.ways = Ways(self.folder)
+
+    def await_exporters(self):
+        """They would make the folder again."""
+        run.wait_for(lambda: not run.exporters_about(self.folder),
+                     "the exporters' end")
 
     def same_in_all_ways(self, command, **options):
         plain = self.ways.plain(command, **options)

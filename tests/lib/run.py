@@ -110,6 +110,14 @@ def executable(pid):
         return ""
 
 
+def exporters_about(folder):
+    """Exporters whose environment names the folder."""
+    wanted = str(folder).encode()
+    return [pid for pid in _all_pids()
+            if _read(f"/proc/{pid}/cmdline").startswith(b"spanprof-exporter")
+            and wanted in _read(f"/proc/{pid}/environ")]
+
+
 def is_listening(port):
     """Whether a TCP socket of this machine listens there. Looks only: a trial
     connection would be a connection that the program sees."""
