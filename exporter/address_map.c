@@ -3,7 +3,7 @@
  * Gathers lists of modules and finds the module of an address.
  * Runs on: the exporter's main thread.
  */
-#include "address_map.h"
+#include "exporter/address_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Decides whether call frame instructions are safe and sensible to execute.
  * Runs on: the exporter's main thread.
  */
-#include "cfi.h"
+#include "exporter/cfi.h"
 
 #define REMEMBERED_MAX 8u
 

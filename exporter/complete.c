@@ -13,7 +13,7 @@
  *   an instruction that is about to run and for the same address as a return
  *   address differ where a row begins there. EXACT below keeps them apart.
  */
-#include "complete.h"
+#include "exporter/complete.h"
 
 #include <errno.h>
 #include <libunwind-x86_64.h>

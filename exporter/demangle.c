@@ -3,7 +3,7 @@
  * Demangles names of unknown origin with libiberty, in bounds.
  * Runs on: the exporter's main thread.
  */
-#include "demangle.h"
+#include "exporter/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Copies, indexes and vets the unwind information of an ELF file.
  * Runs on: the exporter's main thread.
  */
-#include "eh_frame.h"
+#include "exporter/eh_frame.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Keeps the unwind information and symbols of ELF files, in bounds.
  * Runs on: the exporter's main thread.
  */
-#include "elf_file.h"
+#include "exporter/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Opens an ELF file and reads its program headers and build id.
  * Runs on: the exporter's main thread.
  */
-#include "elf_image.h"
+#include "exporter/elf_image.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Sorts the function symbols of an ELF file and looks addresses up in them.
  * Runs on: the exporter's main thread.
  */
-#include "symbols.h"
+#include "exporter/symbols.h"
 
 #include <gelf.h>
 #include <libelf.h>

@@ -4,7 +4,8 @@
  * later). Some set every signal to its default, in a child between fork and
  * exec (libuv) or as daemons; our timers would end them. So for the one signal
  * that samples the call is kept from the kernel, and the program reads back
- * what it set. Runs on: the program's threads.
+ * what it set.
+ * Runs on: the program's threads.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -15,11 +15,13 @@ ROOT = "handle_sig"
 MOST_STACK_BYTES = 1024
 RED_ZONE_BYTES = 128  # System V psABI for x86-64, 3.2.2
 
-# Its one indirect call is the first of another thread, on that one's stack.
-BEGINS_A_THREAD = {"arch_clone_raw"}
+# Calls through a pointer that are known, by function: the first one of another
+# thread, on that one's stack; and that of the program's own handler, which is
+# also found where the compiler inlines it.
+POINTER_CALLS = {"arch_clone_raw": 1, "pass_on_sig": 2, "handle_sig": 2}
 
 LABEL = re.compile(r"^([0-9a-f]{16}) <(.+)>:$")
-BRANCH = re.compile(r"^ *[0-9a-f]+:\t(?:\w+ )?(?:call|j\w+) +([0-9a-f]+) <")
+BRANCH = re.compile(r"^ *[0-9a-f]+:\t(?:\w+ )?(call|j\w+) +([0-9a-f]+) <")
 INDIRECT = re.compile(r"^ *[0-9a-f]+:\t(?:\w+ )*(?:call|jmp) +\*")
 RANGE = re.compile(r" FDE cie=\S+ pc=([0-9a-f]+)\.\.([0-9a-f]+)$")
 FRAME = re.compile(r"^[0-9a-f]{16} (\S+)")
@@ -32,9 +34,13 @@ class Routine:
         self.address = address
         self.name = name
         self.targets = set()
-        self.indirect = False
+        self.pointer_calls = 0
         self.uses_fs = False
         self.frame_bytes = None
+
+    @property
+    def is_foreign(self):
+        return "@plt" in self.name
 
 
 class Tree:
@@ -54,9 +60,10 @@ class Tree:
                 self.routines.append(Routine(int(match.group(1), 16),
                                              match.group(2)))
             elif match := BRANCH.match(line):
-                self.routines[-1].targets.add(int(match.group(1), 16))
+                self.routines[-1].targets.add((match.group(1) == "call",
+                                               int(match.group(2), 16)))
             elif INDIRECT.match(line):
-                self.routines[-1].indirect = True
+                self.routines[-1].pointer_calls += 1
             if "%fs" in line:
                 self.routines[-1].uses_fs = True
 
@@ -84,8 +91,13 @@ class Tree:
         routine.frame_bytes = max(routine.frame_bytes or 0, size)
 
     def callees(self, routine):
-        found = {self.routine_at(target) for target in routine.targets}
-        return found - {routine}
+        """Where it goes: all its calls, and jumps to elsewhere. What lies
+        behind the linkage table is not ours."""
+        if routine.is_foreign:
+            return set()
+        return {callee for is_call, target in routine.targets
+                if (callee := self.routine_at(target)) is not routine
+                or is_call}
 
     def root(self):
         return next((r for r in self.routines if r.name == ROOT), None)
@@ -108,17 +120,19 @@ class Tree:
         best = (0, [])
         for callee in self.callees(routine):
             best = max(best, self.deepest(callee, (*above, routine)))
-        frame = float("inf") if routine.frame_bytes is None \
-            else routine.frame_bytes
-        return frame + best[0], [routine.name, *best[1]]
+        if routine.is_foreign:
+            return 0, [routine.name]
+        if routine.frame_bytes is None:
+            return float("inf"), [routine.name]
+        return routine.frame_bytes + best[0], [routine.name, *best[1]]
 
 
 def _stray_violations(tree):
     found = []
     for routine in sorted(tree.reached(), key=lambda r: r.name):
-        if "@plt" in routine.name or routine.name.startswith(".plt"):
+        if routine.is_foreign:
             found.append(f"reaches libc: {routine.name}")
-        if routine.indirect and routine.name not in BEGINS_A_THREAD:
+        elif routine.pointer_calls > POINTER_CALLS.get(routine.name, 0):
             found.append(f"{routine.name} calls through a pointer")
         if routine.uses_fs:
             found.append(f"{routine.name} reads %fs")

@@ -41,7 +41,9 @@ static void must(int result)
 
 static double measure_read(void)
 {
-	enum { TURNS = 2000000 };
+	enum {
+		TURNS = 2000000
+	};
 	int fd = open("/dev/zero", O_RDONLY);
 	double start;
 	char byte;
@@ -55,7 +57,9 @@ static double measure_read(void)
 
 static double measure_recv(void)
 {
-	enum { TURNS = 500000 };
+	enum {
+		TURNS = 500000
+	};
 	int fds[2];
 	double start;
 	char byte = 0;
@@ -90,7 +94,9 @@ static void connect_pair(int *client, int *server)
 
 static double measure_request(void)
 {
-	enum { TURNS = 100000 };
+	enum {
+		TURNS = 100000
+	};
 	static const char request[] =
 		"GET /tenants/initech/blocks/0c414017 HTTP/1.1\r\n"
 		"Host: store.example\r\nUser-Agent: bench/1.0\r\n"
@@ -124,7 +130,9 @@ static void *nothing(void *argument)
 
 static double measure_thread(void)
 {
-	enum { TURNS = 10000 };
+	enum {
+		TURNS = 10000
+	};
 	double start = now(CLOCK_MONOTONIC);
 	pthread_t thread;
 

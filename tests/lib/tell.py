@@ -32,7 +32,7 @@ class Tell(unittest.TestResult):
 
     def _tell(self, word, test):
         self.told = True
-        print(f"{word} {test.id()}", flush=True)
+        print(word, test.id().replace(" ", "_"), flush=True)
 
     def _blame(self, test, text):
         self.bad = True

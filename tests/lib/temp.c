@@ -44,11 +44,16 @@ static const char *top_folder(void)
 	return top;
 }
 
+#define FOLDERS_MAX 64u
+
 const char *temp_folder(void)
 {
-	char *path = NULL;
+	static char paths[FOLDERS_MAX][128];
+	static unsigned folders;
+	char *path = paths[folders];
 
-	CHECK(asprintf(&path, "%s/folder-%u", top_folder(), ++count) > 0);
+	CHECK(++folders < FOLDERS_MAX);
+	snprintf(path, sizeof(paths[0]), "%s/folder-%u", top_folder(), ++count);
 	CHECK_EQ(mkdir(path, 0755), 0);
 	return path;
 }

@@ -11,7 +11,11 @@
 
 static struct unit_test *first_test;
 static jmp_buf leave_test;
-enum outcome { PASSED, FAILED, SKIPPED };
+enum outcome {
+	PASSED,
+	FAILED,
+	SKIPPED
+};
 
 void unit_register(struct unit_test *test)
 {

@@ -35,31 +35,30 @@ __attribute__((noreturn)) void unit_skip(const char *reason);
 	static void test_##statement(void);                                    \
 	__attribute__((constructor)) static void register_##statement(void)    \
 	{                                                                      \
-		static struct unit_test t = {#statement, test_##statement,     \
-					     0};                               \
+		static struct unit_test t = {#statement, test_##statement, 0}; \
 		unit_register(&t);                                             \
 	}                                                                      \
 	static void test_##statement(void)
 
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition))                                              \
-			unit_fail(__FILE__, __LINE__, #condition);             \
+#define CHECK(condition)                                           \
+	do {                                                       \
+		if (!(condition))                                  \
+			unit_fail(__FILE__, __LINE__, #condition); \
 	} while (0)
 
-#define CHECK_EQ(a, b)                                                         \
-	do {                                                                   \
-		long long a_ = (long long)(a), b_ = (long long)(b);            \
-		if (a_ != b_)                                                  \
-			unit_fail_numbers(__FILE__, __LINE__, #a " == " #b,    \
-					  a_, b_);                             \
+#define CHECK_EQ(a, b)                                                      \
+	do {                                                                \
+		long long a_ = (long long)(a), b_ = (long long)(b);         \
+		if (a_ != b_)                                               \
+			unit_fail_numbers(__FILE__, __LINE__, #a " == " #b, \
+					  a_, b_);                          \
 	} while (0)
 
-#define CHECK_STR(a, b)                                                        \
-	do {                                                                   \
-		const char *a_ = (a), *b_ = (b);                               \
-		if (!a_ || !b_ || strcmp(a_, b_) != 0)                         \
-			unit_fail_strings(__FILE__, __LINE__, a_, b_);         \
+#define CHECK_STR(a, b)                                                \
+	do {                                                           \
+		const char *a_ = (a), *b_ = (b);                       \
+		if (!a_ || !b_ || strcmp(a_, b_) != 0)                 \
+			unit_fail_strings(__FILE__, __LINE__, a_, b_); \
 	} while (0)
 
 #endif
