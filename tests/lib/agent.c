@@ -51,6 +51,8 @@ static void map_tables(void)
 	CHECK_EQ(span_table_map(), 0);
 	CHECK_EQ(thread_pool_map(), 0);
 	CHECK_EQ(connection_table_map(), 0);
+	for (unsigned fd = 0; fd < CONNECTION_LIMIT; fd++)
+		connection_roles[fd] = CONNECTION_NONE;
 }
 
 static void end_last(void)
