@@ -13,7 +13,9 @@
 #include "exporter/address_map.h"
 #include "sampler/layout.h"
 
-#define COMPLETE_FRAMES_MAX 1000u
+/* A Pyroscope cuts stacks of more than 1,000 frames, and it cuts the leaf; one
+ * more is for the mark of a walk that ended early. */
+#define COMPLETE_FRAMES_MAX 999u
 
 enum complete_result {
 	COMPLETE, /* to the first function of the thread */

@@ -149,7 +149,8 @@ static int empty_block(struct intake *intake, struct ring_block *block)
 	used &= ~7u;
 	if (!reserve(&intake->bytes, &intake->capacity, at + used, 1))
 		return -ENOMEM;
-	memcpy(intake->bytes + at, block->data, used);
+	if (used)
+		memcpy(intake->bytes + at, block->data, used);
 	intake->used += used;
 	atomic_store(&block->used, 0);
 	return find_records(intake, at);

@@ -21,6 +21,7 @@
 
 #define PROFILE_ENDING ".pb.gz"
 #define SPANS_ENDING ".spans.jsonl.gz"
+#define NAME_BYTES 200 /* without the ending */
 
 /* mkdir -p */
 static int make_folder(const char *folder)
@@ -56,6 +57,17 @@ static int write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
+/* Never over another exporter's file: -EEXIST. Some file systems can't promise
+ * that; there the look before must do. */
+static int publish(int folder, const char *unfinished, const char *name)
+{
+	if (renameat2(folder, unfinished, folder, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return renameat(folder, unfinished, folder, name) == 0 ? 0 : -errno;
+}
+
 static int write_file(int folder, const char *name, const void *bytes,
 		      size_t length)
 {
@@ -72,8 +84,8 @@ static int write_file(int folder, const char *name, const void *bytes,
 	error = write_all(fd, bytes, length);
 	if (close(fd) != 0 && !error)
 		error = -errno;
-	if (!error && renameat(folder, unfinished, folder, name) != 0)
-		error = -errno;
+	if (!error)
+		error = publish(folder, unfinished, name);
 	if (error)
 		unlinkat(folder, unfinished, 0);
 	return error;
@@ -95,25 +107,32 @@ static void plain_name(char *to, size_t to_bytes, const char *from)
 	to[i] = '\0';
 }
 
+static bool is_taken(int folder, const char *name, const char *ending)
+{
+	char file[NAME_MAX + 1];
+
+	snprintf(file, sizeof(file), "%s%s", name, ending);
+	return faccessat(folder, file, F_OK, 0) == 0;
+}
+
 /* Several exporters may share a folder: the sequence passes by what is
  * there. */
 static void new_name(struct output *output, int folder, uint64_t start_ns,
-		     char *name, size_t name_bytes)
+		     char name[NAME_BYTES])
 {
 	time_t seconds = (time_t)(start_ns / 1000000000);
 	char service[128];
-	char file[NAME_MAX + 1];
 	char stamp[32];
 	struct tm utc;
 
 	gmtime_r(&seconds, &utc);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
 	plain_name(service, sizeof(service), output->service);
-	do {
-		snprintf(name, name_bytes, "%s-%s-%04u", service, stamp,
+	do
+		snprintf(name, NAME_BYTES, "%s-%s-%04u", service, stamp,
 			 ++output->sequence);
-		snprintf(file, sizeof(file), "%s" PROFILE_ENDING, name);
-	} while (faccessat(folder, file, F_OK, 0) == 0);
+	while (is_taken(folder, name, PROFILE_ENDING) ||
+	       is_taken(folder, name, SPANS_ENDING));
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -192,25 +211,40 @@ static void keep_small(struct output *output, int folder)
 	free(entries);
 }
 
+/* The spans first: who sees a profile finds its spans. They go again when
+ * another exporter has a profile of that name. */
+static int write_named(int folder, const char *name,
+		       const struct output_files *files)
+{
+	char spans[NAME_MAX + 1];
+	char profile[NAME_MAX + 1];
+	int error = 0;
+
+	snprintf(spans, sizeof(spans), "%s" SPANS_ENDING, name);
+	snprintf(profile, sizeof(profile), "%s" PROFILE_ENDING, name);
+	if (files->spans)
+		error = write_file(folder, spans, files->spans,
+				   files->spans_bytes);
+	if (error || !files->profile)
+		return error;
+	error = write_file(folder, profile, files->profile,
+			   files->profile_bytes);
+	if (error == -EEXIST && files->spans)
+		unlinkat(folder, spans, 0);
+	return error;
+}
+
+/* A name that was free may be taken by now. */
 static int write_both(struct output *output, int folder,
 		      const struct output_files *files)
 {
-	char name[200];
-	char file[NAME_MAX + 1];
-	int error = 0;
+	char name[NAME_BYTES];
+	int error;
 
-	new_name(output, folder, files->start_ns, name, sizeof(name));
-	/* The spans first: who sees a profile finds its spans. */
-	if (files->spans) {
-		snprintf(file, sizeof(file), "%s" SPANS_ENDING, name);
-		error = write_file(folder, file, files->spans,
-				   files->spans_bytes);
-	}
-	if (!error && files->profile) {
-		snprintf(file, sizeof(file), "%s" PROFILE_ENDING, name);
-		error = write_file(folder, file, files->profile,
-				   files->profile_bytes);
-	}
+	do {
+		new_name(output, folder, files->start_ns, name);
+		error = write_named(folder, name, files);
+	} while (error == -EEXIST);
 	return error;
 }
 

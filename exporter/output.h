@@ -30,7 +30,8 @@ struct output_files {
 	size_t spans_bytes;
 };
 
-/* Returns 0 or a negative errno; nothing half-written stays behind. */
+/* Returns 0 or a negative errno; no half-written file stays behind. Files of
+ * other exporters are never overwritten. */
 int output_write(struct output *output, const struct output_files *files);
 
 #endif

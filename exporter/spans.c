@@ -13,6 +13,8 @@
 #define uthash_nonfatal_oom(entry) ((entry)->refused = true)
 #include <uthash.h>
 
+#include "exporter/utf8.h"
+
 struct entry {
 	struct known_span span;
 	bool refused;
@@ -73,12 +75,20 @@ static struct entry *lookup(const struct spans *spans,
 	return entry;
 }
 
+static bool is_none(const uint8_t id[SPAN_ID_BYTES])
+{
+	static const uint8_t none[SPAN_ID_BYTES];
+
+	return memcmp(id, none, SPAN_ID_BYTES) == 0;
+}
+
 static struct entry *add(struct spans *spans,
 			 const struct span_context *context)
 {
 	struct entry *entry;
 
-	if (HASH_COUNT(spans->by_id) >= SPANS_MAX ||
+	if (is_none(context->span_id) ||
+	    HASH_COUNT(spans->by_id) >= SPANS_MAX ||
 	    lookup(spans, context->span_id) ||
 	    !(entry = calloc(1, sizeof(*entry)))) {
 		spans->refused++;
@@ -93,10 +103,12 @@ static struct entry *add(struct spans *spans,
 	return NULL;
 }
 
+/* An end of 0 would read as none, and the span could end again. */
 static void end(struct spans *spans, struct entry *entry, uint64_t end_ns)
 {
-	entry->span.end_ns =
-		end_ns < entry->span.start_ns ? entry->span.start_ns : end_ns;
+	uint64_t least = entry->span.start_ns ? entry->span.start_ns : 1;
+
+	entry->span.end_ns = end_ns < least ? least : end_ns;
 	append(&spans->ended, entry);
 }
 
@@ -136,8 +148,10 @@ void spans_begin(struct spans *spans, const struct record_span_begin *record,
 	entry->span.pid = pid;
 	entry->span.tid = record->head.tid;
 	entry->span.start_ns = record->head.time_ns;
-	memcpy(entry->span.method, record->method, SPAN_METHOD_BYTES);
-	memcpy(entry->span.path, record->path, SPAN_PATH_BYTES);
+	utf8_copy(entry->span.method, SPAN_METHOD_BYTES, record->method,
+		  SPAN_METHOD_BYTES);
+	utf8_copy(entry->span.path, SPAN_PATH_BYTES, record->path,
+		  SPAN_PATH_BYTES);
 }
 
 void spans_end(struct spans *spans, const struct record_span_end *record)

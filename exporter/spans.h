@@ -25,6 +25,7 @@ struct known_span {
 	uint64_t cpu_ns;
 	uint32_t http_status; /* 0 when none was seen */
 	uint32_t end_reason;  /* enum span_end_reason; 0: it never ended */
+	/* Valid UTF-8, whatever the ring held. */
 	char method[SPAN_METHOD_BYTES];
 	char path[SPAN_PATH_BYTES];
 };
@@ -35,7 +36,7 @@ struct spans;
 struct spans *spans_create(void);
 void spans_destroy(struct spans *spans);
 
-/* A span begins or ends. */
+/* A span begins or ends. Refused: an id of zeros, and one that is known. */
 void spans_begin(struct spans *spans, const struct record_span_begin *record,
 		 uint32_t pid);
 void spans_end(struct spans *spans, const struct record_span_end *record);

@@ -38,10 +38,13 @@ static void put_text(struct trace_json *json, const char *text)
 	yajl_gen_string(json->gen, (const unsigned char *)text, strlen(text));
 }
 
-/* A text that came through the ring. */
+/* Longer than any of a span's texts and a service's name. */
+#define TEXT_BYTES 512
+
+/* A text that came through the ring, or from the configuration. */
 static void put_foreign(struct trace_json *json, const char *from)
 {
-	char text[SPAN_PATH_BYTES];
+	char text[TEXT_BYTES];
 
 	utf8_copy(text, sizeof(text), from, strlen(from));
 	put_text(json, text);

@@ -247,6 +247,14 @@ static bool name_frame(struct window *window, struct address_map *map,
 	return done;
 }
 
+/* A load bias that makes no sense may put a place anywhere. */
+static uint64_t page_end(uint64_t vaddr)
+{
+	uint64_t last = vaddr | 4095;
+
+	return last == UINT64_MAX ? last : last + 1;
+}
+
 static bool intern_frame(struct window *window, struct address_map *map,
 			 const struct stack_frame *frame, uint32_t *index)
 {
@@ -263,7 +271,7 @@ static bool intern_frame(struct window *window, struct address_map *map,
 		return true;
 	mapping = &window->mappings[place.mapping - 1];
 	if (frame->vaddr >= mapping->limit)
-		mapping->limit = (frame->vaddr | 4095) + 1;
+		mapping->limit = page_end(frame->vaddr);
 	return name_frame(window, map, frame, &function) &&
 	       add_location(window, &place, function, index);
 }
@@ -301,11 +309,25 @@ static bool has_span(const struct window_labels *labels)
 	return memcmp(labels->span_id, none, SPAN_ID_BYTES) != 0;
 }
 
+/* A server refuses a sample without a value. */
+static bool is_nothing(const struct window_sample *weight)
+{
+	return weight->count == 0 && weight->cpu_ns == 0;
+}
+
 static void count(struct window *window, const struct window_sample *weight)
 {
 	window->total_ns += weight->cpu_ns;
 	if (has_span(&weight->labels))
 		window->labelled_ns += weight->cpu_ns;
+}
+
+/* pprof's values are signed; what the ring tells may add up to anything. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	const uint64_t most = INT64_MAX;
+
+	return a > most || b > most - a ? most : a + b;
 }
 
 /* Adds to the sample with this key, which becomes the window's when it is
@@ -319,8 +341,10 @@ static bool add_up(struct window *window, struct sample_item *item,
 
 	HASH_FIND(hh, tables->samples, item->key, bytes, known);
 	if (known) {
-		known->sample.count += item->sample.count;
-		known->sample.cpu_ns += item->sample.cpu_ns;
+		known->sample.count =
+			sum_of(known->sample.count, item->sample.count);
+		known->sample.cpu_ns =
+			sum_of(known->sample.cpu_ns, item->sample.cpu_ns);
 		free(item);
 		return true;
 	}
@@ -330,6 +354,7 @@ static bool add_up(struct window *window, struct sample_item *item,
 		return false;
 	}
 	window->sample_count++;
+	window->labelled_count += has_span(&item->sample.labels);
 	window->frame_count += locations;
 	return true;
 }
@@ -345,6 +370,8 @@ static struct sample_item *new_item(struct window *window,
 	if (!item)
 		return NULL;
 	item->sample = *weight;
+	item->sample.count = sum_of(weight->count, 0);
+	item->sample.cpu_ns = sum_of(weight->cpu_ns, 0);
 	item->sample.name_text = intern_name(window, weight->labels.span_name);
 	item->sample.labels.span_name = NULL;
 	item->sample.locations = item->key + LABEL_WORDS;
@@ -396,6 +423,8 @@ bool window_add_stack(struct window *window, struct address_map *map,
 	struct sample_item *item;
 	uint32_t *to;
 
+	if (is_nothing(weight))
+		return true;
 	if (locations == 0)
 		return window_add_unsampled(window, weight);
 	item = new_item(window, weight, locations);
@@ -419,8 +448,11 @@ drop:
 bool window_add_unsampled(struct window *window,
 			  const struct window_sample *weight)
 {
-	struct sample_item *item = new_item(window, weight, 1);
+	struct sample_item *item;
 
+	if (is_nothing(weight))
+		return true;
+	item = new_item(window, weight, 1);
 	if (!item)
 		return false;
 	if (!intern_special(window, WINDOW_UNSAMPLED,
@@ -433,11 +465,12 @@ bool window_add_unsampled(struct window *window,
 	return add_up(window, item, 1);
 }
 
-/* A sample takes some 60 bytes and 3 a frame, a location some 30, a function
- * some 12 and its names; see pprof.c. */
+/* A sample takes some 50 bytes, 52 more for the texts of its ids, and 3 a
+ * frame; a location some 30, a function some 12 and its names; see pprof.c. */
 bool window_is_full(const struct window *window)
 {
-	uint64_t bytes = window->sample_count * UINT64_C(60) +
+	uint64_t bytes = window->sample_count * UINT64_C(50) +
+			 window->labelled_count * UINT64_C(52) +
 			 window->frame_count * 3 +
 			 window->location_count * UINT64_C(30) +
 			 window->function_count * UINT64_C(12) +

@@ -68,10 +68,11 @@ struct window {
 	struct window_location *locations;
 	uint32_t location_count;
 	uint32_t sample_count;
-	uint64_t frame_count;  /* sum of all samples' location_count */
-	uint64_t labelled_ns;  /* CPU time under a span... */
-	uint64_t total_ns;     /* ...and in all */
-	uint64_t unsampled_ns; /* of which no sample shows a stack */
+	uint32_t labelled_count; /* of these, samples under a span */
+	uint64_t frame_count;    /* sum of all samples' location_count */
+	uint64_t labelled_ns;    /* CPU time under a span... */
+	uint64_t total_ns;       /* ...and in all */
+	uint64_t unsampled_ns;   /* of which no sample shows a stack */
 
 	struct window_tables *tables; /* private */
 };
@@ -81,7 +82,8 @@ int window_init(struct window *window);
 void window_fini(struct window *window);
 
 /* A walked stack. `map` is its process's. What does not fit into memory is
- * dropped; returns whether it was taken. */
+ * dropped; returns whether it was taken. A weight of nothing adds nothing, and
+ * sums end at INT64_MAX. */
 bool window_add_stack(struct window *window, struct address_map *map,
 		      const struct stack *stack, enum complete_result result,
 		      const struct window_sample *weight);

@@ -26,10 +26,14 @@
 #define LOCK_TURNS 2000
 
 struct connection {
+	/* The process that holds it, 0 for none: what a forked child inherits
+	 * from its parent's threads is nobody's. */
 	_Atomic uint32_t lock;
 	_Atomic uint32_t abandoned; /* someone could not wait for the lock */
+	uint32_t pid;               /* the process that the handles belong to */
 	uint32_t reads;             /* counts the reads */
 	uint32_t head_read;         /* the read that brought the last head */
+	uint32_t lost_read;         /* the read in which a head got no span */
 	span_handle answered;       /* begun, not ended */
 	span_handle first; /* of those that wait, linked by span->next */
 	span_handle last;
@@ -47,11 +51,30 @@ int connection_table_map(void)
 	return connections ? 0 : -ENOMEM;
 }
 
+/* All but the lock, which the caller holds. */
+static void clear(struct connection *c)
+{
+	zero_bytes_sig((char *)c + sizeof(c->lock),
+		       sizeof(*c) - sizeof(c->lock));
+}
+
+static bool try_lock(struct connection *c)
+{
+	uint32_t holder = atomic_load(&c->lock);
+
+	if (holder == process->pid ||
+	    !atomic_compare_exchange_strong(&c->lock, &holder, process->pid))
+		return false;
+	/* A thread of the parent's was at work when it forked. */
+	if (holder)
+		clear(c);
+	return true;
+}
+
 static bool lock_in(struct connection *c)
 {
 	for (int turn = 0; turn < LOCK_TURNS; turn++) {
-		if (!atomic_exchange_explicit(&c->lock, 1,
-					      memory_order_acquire))
+		if (try_lock(c))
 			return true;
 		pause_sig();
 	}
@@ -62,26 +85,6 @@ static void set_role(int fd, enum connection_role role)
 {
 	atomic_store_explicit(&connection_roles[fd], (uint8_t)role,
 			      memory_order_relaxed);
-}
-
-/* A connection that someone else holds for so long can't be waited for (it may
- * be the very thread that a signal handler has interrupted): nobody follows it
- * any further, and who holds it ends its requests. */
-static struct connection *enter(int fd)
-{
-	struct connection *c = &connections[fd];
-
-	/* A child of a fork that nobody told us of (raw clone). */
-	if (!process->pid) {
-		set_role(fd, CONNECTION_NONE);
-		return 0;
-	}
-	if (lock_in(c))
-		return c;
-	atomic_store(&c->abandoned, 1);
-	set_role(fd, CONNECTION_NONE);
-	count_sig(RING_UNPARSABLE);
-	return 0;
 }
 
 static void end_answered(struct connection *c, enum span_end_reason reason)
@@ -114,9 +117,62 @@ static void end_all(struct connection *c, enum span_end_reason reason)
 
 static void leave(struct connection *c)
 {
-	if (atomic_exchange(&c->abandoned, 0))
-		end_all(c, SPAN_END_LOST);
-	atomic_store_explicit(&c->lock, 0, memory_order_release);
+	do {
+		if (atomic_exchange(&c->abandoned, 0))
+			end_all(c, SPAN_END_LOST);
+		atomic_store(&c->lock, 0);
+		/* Someone may have given up since the exchange. */
+	} while (atomic_load(&c->abandoned) && try_lock(c));
+}
+
+static void give_up(struct connection *c, int fd)
+{
+	atomic_store(&c->abandoned, 1);
+	set_role(fd, CONNECTION_NONE);
+	count_sig(RING_UNPARSABLE);
+	/* The holder may have left just before that. */
+	if (try_lock(c))
+		leave(c);
+}
+
+/* Handles of the parent's spans are numbers that this process uses for others.
+ * What was read of a message holds. */
+static void forget_parents_spans(struct connection *c)
+{
+	c->answered = c->first = c->last = 0;
+	c->pid = process->pid;
+}
+
+/* A connection that someone else holds for so long can't be waited for (it may
+ * be the very thread that a signal handler has interrupted): nobody follows it
+ * any further, and who holds it ends its requests. */
+static struct connection *enter(int fd)
+{
+	struct connection *c = &connections[fd];
+
+	/* A child of a fork that nobody told us of (raw clone). */
+	if (!process->pid) {
+		set_role(fd, CONNECTION_NONE);
+		return 0;
+	}
+	if (!lock_in(c)) {
+		give_up(c, fd);
+		return 0;
+	}
+	if (c->pid != process->pid)
+		forget_parents_spans(c);
+	return c;
+}
+
+/* NULL, too, when another thread has closed it since the caller looked. */
+static struct connection *enter_followed(int fd)
+{
+	struct connection *c = enter(fd);
+
+	if (!c || connection_is_followed_app(fd))
+		return c;
+	leave(c);
+	return 0;
 }
 
 static void add_waiting(struct connection *c, span_handle request)
@@ -152,10 +208,16 @@ static void head_came(struct connection *c, int fd)
 	if (c->head_read != c->reads)
 		end_all(c, SPAN_END_NEXT);
 	c->head_read = c->reads;
+	if (c->lost_read == c->reads) {
+		count_sig(RING_SPANS_NO_RECORD);
+		return;
+	}
 	request = request_open_app(&c->in.head);
 	if (!request) {
-		/* The order of the responses is lost with it. */
+		/* The order of the responses is lost with it, up to the next
+		 * read. */
 		end_all(c, SPAN_END_LOST);
+		c->lost_read = c->reads;
 		return;
 	}
 	add_waiting(c, request);
@@ -251,7 +313,7 @@ each_part(int fd, const struct iovec *parts, size_t count, size_t length,
 void connection_received_app(int fd, const struct iovec *parts, size_t count,
 			     size_t length)
 {
-	struct connection *c = enter(fd);
+	struct connection *c = enter_followed(fd);
 
 	if (!c)
 		return;
@@ -262,7 +324,7 @@ void connection_received_app(int fd, const struct iovec *parts, size_t count,
 
 void connection_received_unseen_app(int fd, size_t length)
 {
-	struct connection *c = enter(fd);
+	struct connection *c = enter_followed(fd);
 
 	if (!c)
 		return;
@@ -275,7 +337,7 @@ void connection_received_unseen_app(int fd, size_t length)
 void connection_sent_app(int fd, const struct iovec *parts, size_t count,
 			 size_t length)
 {
-	struct connection *c = enter(fd);
+	struct connection *c = enter_followed(fd);
 
 	if (!c)
 		return;
@@ -285,7 +347,7 @@ void connection_sent_app(int fd, const struct iovec *parts, size_t count,
 
 void connection_sent_unseen_app(int fd, size_t length)
 {
-	struct connection *c = enter(fd);
+	struct connection *c = enter_followed(fd);
 	enum http1_response_event event = HTTP1_RESPONSE_NONE;
 
 	if (!c)
@@ -318,8 +380,7 @@ void connection_accepted_app(int fd)
 	if (!c)
 		return;
 	end_all(c, SPAN_END_CLOSED);
-	zero_bytes_sig((char *)c + sizeof(c->lock),
-		       sizeof(*c) - sizeof(c->lock));
+	clear(c);
 	set_role(fd, CONNECTION_ACCEPTED);
 	leave(c);
 }
@@ -336,16 +397,17 @@ void connection_closed_app(int fd)
 
 	if (connection_role_app(fd) == CONNECTION_NONE || is_vfork_child())
 		return;
-	if (connection_is_followed_app(fd) && (c = enter(fd))) {
-		end_all(c, SPAN_END_CLOSED);
-		leave(c);
-	}
+	c = connection_is_followed_app(fd) ? enter(fd) : 0;
 	set_role(fd, CONNECTION_NONE);
+	if (!c)
+		return;
+	end_all(c, SPAN_END_CLOSED);
+	leave(c);
 }
 
 void connection_shut_app(int fd)
 {
-	struct connection *c = enter(fd);
+	struct connection *c = enter_followed(fd);
 
 	if (!c)
 		return;

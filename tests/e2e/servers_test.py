@@ -167,8 +167,8 @@ class ServersTest(unittest.TestCase):
             self.assertLess(span.cpu_ns, 1.1 * said_ns + 3 * 10**6, span)
 
     def test_python_http_server(self):
-        kinds = [Kind("/small.txt", 400, latitude=1),
-                 Kind("/many/", 150, latitude=1)]
+        kinds = [Kind("/small.txt", 400, latitude=3.0),
+                 Kind("/many/", 150, latitude=3.0)]
         outcome = self.serve(foreign.python_http_server, kinds)
         self.check("python3 -m http.server", kinds, outcome)
         mixed = [[r for r in outcome.mixed if r.function == kind.path]
@@ -195,13 +195,13 @@ class ServersTest(unittest.TestCase):
         self.check_application(outcome)
 
     def test_nginx(self):
-        kinds = [Kind("/plain/file.txt", 2000, latitude=1),
+        kinds = [Kind("/plain/file.txt", 2000, latitude=3.0),
                  Kind("/deflate/file.txt", 300, ("deflate",))]
         outcome = self.serve(foreign.nginx, kinds)
         self.check("nginx", kinds, outcome)
 
     def test_apache_with_the_event_mpm(self):
-        kinds = [Kind("/plain/file.txt", 2000, latitude=1),
+        kinds = [Kind("/plain/file.txt", 2000, latitude=3.0),
                  Kind("/deflate/file.txt", 300, ("deflate",))]
         outcome = self.serve(foreign.apache, kinds)
         self.check("apache2 event", kinds, outcome)

@@ -58,11 +58,17 @@ static inline __attribute__((always_inline)) void clear_trap(void)
 			 : "memory", "cc");
 }
 
-bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void))
+static void nothing(void)
+{
+}
+
+/* How many steps are left of `n` when run() is over. */
+static unsigned step_through(unsigned n, void (*run)(void),
+			     void (*between)(void))
 {
 	struct sigaction action = {.sa_sigaction = trapped,
 				   .sa_flags = SA_SIGINFO};
-	int called;
+	unsigned rest;
 
 	CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
 	left = n;
@@ -70,8 +76,19 @@ bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void))
 	come_between = between;
 	set_trap();
 	run();
+	rest = left;
 	left = UINT_MAX;
-	called = was_called;
 	clear_trap();
-	return called != 0;
+	return rest;
+}
+
+bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void))
+{
+	step_through(n, run, between);
+	return was_called != 0;
+}
+
+unsigned steps_count(void (*run)(void))
+{
+	return UINT_MAX - step_through(UINT_MAX, run, nothing);
 }

@@ -25,4 +25,8 @@
  * over before. Not for use in several threads. */
 bool steps_interrupt(unsigned n, void (*run)(void), void (*between)(void));
 
+/* Calls run() and returns how many instructions that took; some more or less
+ * the next time. */
+unsigned steps_count(void (*run)(void));
+
 #endif

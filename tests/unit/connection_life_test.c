@@ -362,33 +362,44 @@ TEST(a_child_that_nobody_told_us_of_is_not_followed)
 
 static span_handle spans[SPAN_TABLE_SIZE];
 
-/* Leaves room for so many more. */
-static void crowd_spans(size_t room)
+/* The search will go on at the first of them. */
+static void crowd_spans(void)
 {
-	struct span last;
-
 	for (size_t i = 0; i < SPAN_TABLE_SIZE; i++)
 		spans[i] = span_open_app();
-	for (size_t i = 0; i < room; i++)
-		span_close_app(spans[SPAN_TABLE_SIZE / 2 + i], &last);
-	/* The search goes on where it ended. */
-	for (int i = 0; i < 70; i++) {
-		span_handle handle = span_open_app();
-
-		if (handle) {
-			span_close_app(handle, &last);
-			break;
-		}
-	}
 }
 
 TEST(requests_beyond_the_table_have_no_span)
 {
 	begin();
-	crowd_spans(0);
+	crowd_spans();
 	traffic_get(FD, "/a", "");
 	traffic_send(FD, ANSWER);
 	CHECK_STR(traffic_told(), "");
 	CHECK_EQ(agent_count(RING_SPANS_NO_RECORD), 1);
 	CHECK(connection_is_followed_app(FD));
+}
+
+/* The answers come in the order of the requests: what comes behind the one
+ * without a span must not be taken for the next to be answered. */
+TEST(a_pipeline_that_has_lost_a_request_labels_no_further_one)
+{
+	static const size_t room[] = {0, 300, 400, 500};
+	struct span last;
+
+	begin();
+	crowd_spans();
+	/* The second search ends in front of the second place. */
+	for (size_t i = 0; i < 4; i++)
+		CHECK(span_close_app(spans[room[i]], &last));
+	traffic_receive(FD, "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"
+			    "GET /3 HTTP/1.1\r\n\r\n");
+	CHECK_STR(traffic_current(), "");
+	CHECK_STR(traffic_told(), "+/1 -/1:lost:0");
+	CHECK_EQ(agent_count(RING_SPANS_NO_RECORD), 2);
+	traffic_send(FD, ANSWER ANSWER ANSWER);
+	/* The next read is understood again. */
+	traffic_get(FD, "/4", "");
+	CHECK_STR(traffic_current(), "/4");
+	CHECK_STR(traffic_told(), "+/4");
 }
