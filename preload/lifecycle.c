@@ -139,10 +139,10 @@ static void seed_ids(void)
 static int process_begin_app(uint64_t stack_low, uint64_t stack_top)
 {
 	uint32_t pid = (uint32_t)SYS0(SYS_getpid);
-	struct thread *thread = thread_claim_sig();
 	int error = claim_any_slot(pid);
+	struct thread *thread = error ? 0 : thread_claim_sig();
 
-	if (error || !thread)
+	if (!thread)
 		return -EUSERS;
 	seed_ids();
 	atomic_store(&process->pid, pid);

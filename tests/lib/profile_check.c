@@ -15,12 +15,23 @@ typedef Perftools__Profiles__Sample sample_message;
 typedef Perftools__Profiles__Label label_message;
 typedef Perftools__Profiles__ValueType value_type_message;
 
+#define UNPACKED_MAX (64u << 20)
 #define DEPTH_MAX 1000u /* of a stack, as the server takes it */
+
+/* RFC 1952: the length of what was packed is the last word. */
+static size_t told_length(const uint8_t *bytes, size_t length)
+{
+	uint32_t told = 0;
+
+	if (length >= sizeof(told))
+		memcpy(&told, bytes + length - sizeof(told), sizeof(told));
+	return told < UNPACKED_MAX ? told : UNPACKED_MAX;
+}
 
 uint8_t *profile_check_unpack(const void *bytes, size_t length,
 			      size_t *out_length)
 {
-	const size_t most = 64u << 20;
+	size_t most = told_length(bytes, length);
 	uint8_t *out = malloc(most + 1);
 	z_stream stream;
 	int done = Z_DATA_ERROR;

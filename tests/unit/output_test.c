@@ -78,8 +78,8 @@ static unsigned count_files(const char *folder)
 	unsigned count = 0;
 
 	while (dir && (entry = readdir(dir)))
-		count += strcmp(entry->d_name, ".") &&
-			 strcmp(entry->d_name, "..");
+		count += strcmp(entry->d_name, ".") != 0 &&
+			 strcmp(entry->d_name, "..") != 0;
 	if (dir)
 		closedir(dir);
 	return count;
