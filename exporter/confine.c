@@ -41,6 +41,16 @@ static void reset_scheduling(void)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 }
 
+static void raise_to_hard(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(resource, &limit);
+}
+
 void confine(void)
 {
 	struct rlimit memory = {MEMORY_MAX_BYTES, MEMORY_MAX_BYTES};
@@ -48,6 +58,8 @@ void confine(void)
 
 	reset_scheduling();
 	be_killed_first();
+	raise_to_hard(RLIMIT_NOFILE); /* one a process of the tree */
+	raise_to_hard(RLIMIT_CPU);    /* that of the program is not ours */
 	setrlimit(RLIMIT_AS, &memory);
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

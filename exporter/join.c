@@ -59,12 +59,14 @@ static void welcome(int fd, int ring_fd)
 
 static void *serve(void *argument)
 {
-	const struct join *join = argument;
+	struct join *join = argument;
 
-	for (;;) {
+	while (!join->ending) {
 		int fd = accept4(join->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
 		if (fd < 0) {
+			if (join->ending)
+				break;
 			/* Out of descriptors or memory: newcomers wait. */
 			usleep(10000);
 			continue;
@@ -87,4 +89,12 @@ int join_serve(struct join *join)
 	error = pthread_create(&join->thread, NULL, serve, join);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -error;
+}
+
+void join_end(struct join *join)
+{
+	join->ending = true;
+	/* accept returns. */
+	shutdown(join->listen_fd, SHUT_RDWR);
+	pthread_join(join->thread, NULL);
 }

@@ -6,11 +6,14 @@
 #define EXPORTER_JOIN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 struct join {
 	int listen_fd;
 	int ring_fd;
 	pthread_t thread;
+	_Atomic bool ending;
 };
 
 /*
@@ -19,5 +22,8 @@ struct join {
  * outlive the exporter. Returns 0 or a negative errno.
  */
 int join_serve(struct join *join);
+
+/* No further newcomer is let in; who was let in has the ring by now. */
+void join_end(struct join *join);
 
 #endif

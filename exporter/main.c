@@ -168,7 +168,7 @@ static int next_timeout(int timeout_ms, long records)
 	return timeout_ms * 2 < IDLE_MS ? timeout_ms * 2 : IDLE_MS;
 }
 
-static void run(struct exporter *exporter)
+static void serve(struct exporter *exporter)
 {
 	struct ring_header *header = &exporter->recorder.ring->header;
 	int timeout_ms = BUSY_MS;
@@ -183,6 +183,17 @@ static void run(struct exporter *exporter)
 			timeout_ms = BUSY_MS / 10;
 		atomic_store(&header->exporter_beat_ns, now_ns());
 	} while (!is_over(exporter));
+}
+
+/* Someone may have joined since the last look: he is served to his end. Later
+ * ones find nobody and start an exporter of their own. */
+static void run(struct exporter *exporter)
+{
+	serve(exporter);
+	join_end(&exporter->join);
+	recorder_pass(&exporter->recorder);
+	if (has_processes(exporter))
+		serve(exporter);
 	recorder_flush(&exporter->recorder);
 }
 
@@ -236,6 +247,5 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	run(&exporter);
-	/* The listening thread is somewhere in accept; the process ends. */
 	return 0;
 }

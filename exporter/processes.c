@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static void watch(struct processes *processes, struct known_process *process)
 
 	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	if (process->pidfd < 0)
-		return;
+		return; /* no descriptor left, or refused: see has_ended */
 	event.data.fd = process->pidfd;
 	epoll_ctl(processes->epoll_fd, EPOLL_CTL_ADD, process->pidfd, &event);
 }
@@ -134,7 +135,10 @@ static bool has_ended(const struct known_process *process)
 {
 	struct pollfd fd = {process->pidfd, POLLIN, 0};
 
-	return process->pidfd < 0 || poll(&fd, 1, 0) > 0;
+	if (process->pidfd < 0)
+		return process->pid > INT_MAX ||
+		       (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH);
+	return poll(&fd, 1, 0) > 0;
 }
 
 static void set_dead(struct processes *processes, struct known_process *process)

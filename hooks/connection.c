@@ -370,7 +370,7 @@ void connection_accepted_app(int fd)
 {
 	struct connection *c;
 
-	if (!agent.active)
+	if (!agent.active || !process->pid)
 		return;
 	if ((unsigned)fd >= CONNECTION_LIMIT) {
 		count_sig(RING_DESCRIPTORS_BEYOND);

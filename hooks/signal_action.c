@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program does about signals (sigaction and signal, glibc 2.2.5 and
- * later). Some set every signal to its default, in a child between fork and
- * exec (libuv) or as daemons; our timers would end them. So for the one signal
- * that samples the call is kept from the kernel, and the program reads back
- * what it set.
+ * What the program does about signals (sigaction, signal and its relatives of
+ * System V and BSD, glibc 2.2.5 and later, which call sigaction inside libc).
+ * Some set every signal to its default, in a child between fork and exec
+ * (libuv) or as daemons; our timers would end them. So for the one signal that
+ * samples the call is kept from the kernel, and the program reads back what it
+ * set.
  * Runs on: the program's threads.
  */
+/* Programs still call them. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +19,28 @@
 #include "sampler/arch.h"
 #include "sampler/handler.h"
 
+sighandler_t __sysv_signal(int number, sighandler_t handler);
+sighandler_t bsd_signal(int number, sighandler_t handler);
+
 HOOK(sigaction);
 HOOK(signal);
+HOOK(__sysv_signal);
+HOOK(sysv_signal);
+HOOK(bsd_signal);
+HOOK(ssignal);
+HOOK(sigset);
+HOOK(sigignore);
 
 static bool is_ours(int number)
 {
 	return agent.active && number == agent.signal_number;
+}
+
+/* A child of vfork has dispositions of its own, but our memory. */
+static void set(struct handler_action action)
+{
+	if (process->pid == (uint32_t)SYS0(SYS_getpid))
+		handler_set_program_action_sig(action);
 }
 
 static void show(struct sigaction *to, struct handler_action from)
@@ -52,20 +71,69 @@ EXPORT int sigaction(int number, const struct sigaction *action,
 		return REAL(sigaction)(number, action, old);
 	before = handler_program_action_sig();
 	if (action)
-		handler_set_program_action_sig(take(action));
+		set(take(action));
 	if (old)
 		show(old, before);
 	return 0;
 }
 
+/* Ours, by one of the simple functions; flags as each of them means it. */
+static sighandler_t set_simply(sighandler_t handler, int flags)
+{
+	struct handler_action action = {(void *)handler,
+					(uint64_t)(unsigned)flags, 0};
+	struct handler_action before = handler_program_action_sig();
+
+	set(action);
+	return (sighandler_t)before.handler;
+}
+
 EXPORT sighandler_t signal(int number, sighandler_t handler)
 {
-	struct handler_action action = {(void *)handler, SA_RESTART, 0};
-	struct handler_action before;
+	if (is_ours(number))
+		return set_simply(handler, SA_RESTART);
+	return REAL(signal)(number, handler);
+}
 
+EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+	if (is_ours(number))
+		return set_simply(handler, SA_RESTART);
+	return REAL(bsd_signal)(number, handler);
+}
+
+EXPORT sighandler_t ssignal(int number, sighandler_t handler)
+{
+	if (is_ours(number))
+		return set_simply(handler, SA_RESTART);
+	return REAL(ssignal)(number, handler);
+}
+
+EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+	if (is_ours(number))
+		return set_simply(handler, (int)SA_RESETHAND | SA_NODEFER);
+	return REAL(__sysv_signal)(number, handler);
+}
+
+EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+	if (is_ours(number))
+		return set_simply(handler, (int)SA_RESETHAND | SA_NODEFER);
+	return REAL(sysv_signal)(number, handler);
+}
+
+EXPORT sighandler_t sigset(int number, sighandler_t handler)
+{
+	if (is_ours(number))
+		return set_simply(handler, 0);
+	return REAL(sigset)(number, handler);
+}
+
+EXPORT int sigignore(int number)
+{
 	if (!is_ours(number))
-		return REAL(signal)(number, handler);
-	before = handler_program_action_sig();
-	handler_set_program_action_sig(action);
-	return (sighandler_t)before.handler;
+		return REAL(sigignore)(number);
+	set_simply(SIG_IGN, 0);
+	return 0;
 }

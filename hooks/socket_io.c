@@ -195,7 +195,8 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	ssize_t done = REAL(sendmsg)(fd, message, flags);
 
-	if (!(flags & MSG_OOB))
+	/* A message that could not be read is EFAULT, not ours to read. */
+	if (done > 0 && !(flags & MSG_OOB))
 		sent_parts(fd, message->msg_iov, message->msg_iovlen, done);
 	return done;
 }

@@ -5,11 +5,14 @@
  * closed it before: some close by a raw system call that nobody sees.
  * Runs on: the program's threads.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "hooks/connection.h"
 #include "hooks/hook.h"
+#include "hooks/request.h"
 
 /* linux/close_range.h */
 #define ONLY_CLOSE_ON_EXEC 4
@@ -21,6 +24,7 @@ HOOK(listen);
 HOOK(accept);
 HOOK(accept4);
 HOOK(close);
+HOOK(fclose);
 HOOK(shutdown);
 HOOK(dup2);
 HOOK(dup3);
@@ -36,10 +40,21 @@ EXPORT int listen(int fd, int backlog)
 	return result;
 }
 
+/* Who waits for the next connection has done with the request before. */
+static void waits_for_connection(void)
+{
+	struct thread *self = thread_self_app();
+
+	if (self)
+		request_wait_app(self);
+}
+
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *length)
 {
-	int accepted = REAL(accept)(fd, address, length);
+	int accepted;
 
+	waits_for_connection();
+	accepted = REAL(accept)(fd, address, length);
 	if (accepted >= 0)
 		connection_accepted_app(accepted);
 	return accepted;
@@ -48,8 +63,10 @@ EXPORT int accept(int fd, struct sockaddr *address, socklen_t *length)
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *length,
 		   int flags)
 {
-	int accepted = REAL(accept4)(fd, address, length, flags);
+	int accepted;
 
+	waits_for_connection();
+	accepted = REAL(accept4)(fd, address, length, flags);
 	if (accepted >= 0)
 		connection_accepted_app(accepted);
 	return accepted;
@@ -60,6 +77,17 @@ EXPORT int close(int fd)
 {
 	connection_closed_app(fd);
 	return REAL(close)(fd);
+}
+
+/* The stream closes its descriptor inside the C library. */
+EXPORT int fclose(FILE *stream)
+{
+	int saved = errno;
+
+	connection_closed_app(fileno(stream));
+	/* A stream without a descriptor is EBADF for fileno, none for fclose. */
+	errno = saved;
+	return REAL(fclose)(stream);
 }
 
 EXPORT int shutdown(int fd, int how)

@@ -19,6 +19,7 @@
 #include "hooks/connection.h"
 #include "hooks/hook.h"
 #include "hooks/request.h"
+#include "sampler/probe.h"
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count,
@@ -57,6 +58,12 @@ static void waits_for_any(void)
 		request_wait_app(self);
 }
 
+/* A bad pointer is EFAULT for the kernel to say. */
+static bool is_readable(const void *memory)
+{
+	return probe_readable_sig((uint64_t)(uintptr_t)memory);
+}
+
 static bool is_other_work(const struct thread *self, int fd)
 {
 	return connection_role_app(fd) != CONNECTION_NONE &&
@@ -69,7 +76,10 @@ static void waits_for_polled(struct pollfd *fds, nfds_t count)
 {
 	struct thread *self = labelled_thread();
 
-	for (nfds_t i = 0; self && i < count; i++) {
+	if (!self || count == 0 || !is_readable(&fds[0]) ||
+	    !is_readable(&fds[count - 1]))
+		return;
+	for (nfds_t i = 0; i < count; i++) {
 		if (is_other_work(self, fds[i].fd)) {
 			request_wait_app(self);
 			return;
@@ -81,7 +91,9 @@ static void waits_for_selected(int count, const fd_set *read_set)
 {
 	struct thread *self = labelled_thread();
 
-	for (int fd = 0; self && read_set && fd < count; fd++) {
+	if (!self || !read_set || !is_readable(read_set))
+		return;
+	for (int fd = 0; fd < count && fd < FD_SETSIZE; fd++) {
 		if (connection_role_app(fd) != CONNECTION_NONE &&
 		    FD_ISSET(fd, read_set) && is_other_work(self, fd)) {
 			request_wait_app(self);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/launch.h"
@@ -27,7 +28,7 @@
 
 /* How often to try when another process is just becoming, or ceasing to be,
  * the one that listens. */
-#define ATTEMPTS 3
+#define ATTEMPTS 10
 
 #define PATH_BYTES 4096
 
@@ -112,6 +113,7 @@ static int start(const char *name, char *const *environment)
 struct ring *attach(char *const *environment, bool *first)
 {
 	char name[RENDEZVOUS_NAME_BYTES];
+	static const struct timespec moment = {0, 20000000};
 	struct ring *ring;
 	int fd = rendezvous_name(name, environment);
 
@@ -128,6 +130,8 @@ struct ring *attach(char *const *environment, bool *first)
 		fd = start(name, environment);
 		if (fd != -EADDRINUSE)
 			break;
+		/* One that ends still has the name for a moment. */
+		SYS2(SYS_nanosleep, &moment, 0);
 	}
 	if (fd < 0) {
 		if (!*first)

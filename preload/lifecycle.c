@@ -108,6 +108,7 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 	    !atomic_compare_exchange_strong(&entry->claim, &claim,
 					    (uint64_t)generation << 32 | pid))
 		return false;
+	atomic_store(&entry->leader_accounted_ns, 0);
 	atomic_store(&entry->claimed_boot_ns, clock_boot_sig());
 	atomic_store(&entry->signal_number, (uint32_t)agent.signal_number);
 	process->slot = slot;
@@ -115,10 +116,33 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 	return true;
 }
 
-static int claim_any_slot(uint32_t pid)
+/* What was accounted of this very process before it called exec: its slot of
+ * then lies on the way. A slot that a dead process of the same number has left
+ * may say more than our clock does, and is not believed. */
+static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
 {
+	const struct ring_process *entry = &agent.ring->processes[slot];
+	int64_t accounted = atomic_load(&entry->leader_accounted_ns);
+
+	if ((uint32_t)atomic_load(&entry->claim) != pid || accounted < 0 ||
+	    accounted > most_ns)
+		return 0;
+	return accounted;
+}
+
+/* Sets *accounted_ns to where an earlier self of the process has got. */
+static int claim_any_slot(uint32_t pid, int64_t *accounted_ns)
+{
+	int64_t cpu_ns = thread_cpu_sig(pid);
+
+	*accounted_ns = 0;
 	for (uint32_t i = 0; i < RING_PROCESSES; i++) {
-		if (claim_slot((pid + i) % RING_PROCESSES, pid))
+		uint32_t slot = (pid + i) % RING_PROCESSES;
+		int64_t before = accounted_before(slot, pid, cpu_ns);
+
+		if (before > *accounted_ns)
+			*accounted_ns = before;
+		if (claim_slot(slot, pid))
 			return 0;
 	}
 	return -EUSERS;
@@ -139,12 +163,15 @@ static void seed_ids(void)
 static int process_begin_app(uint64_t stack_low, uint64_t stack_top)
 {
 	uint32_t pid = (uint32_t)SYS0(SYS_getpid);
-	int error = claim_any_slot(pid);
+	int64_t accounted_ns;
+	int error = claim_any_slot(pid, &accounted_ns);
 	struct thread *thread = error ? 0 : thread_claim_sig();
 
 	if (!thread)
 		return -EUSERS;
 	seed_ids();
+	thread->accounted_ns = thread->switch_accounted_ns = accounted_ns;
+	thread->switch_cpu_ns = accounted_ns;
 	atomic_store(&process->pid, pid);
 	thread_begin_app(thread, stack_low, stack_top);
 	return 0;
@@ -167,6 +194,7 @@ void process_end_app(void)
 		return;
 	scope_switch_app(self, self->span);
 	ledger_book_app(self, true);
+	ledger_leave_debt_sig();
 }
 
 static void before_fork(void)

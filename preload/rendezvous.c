@@ -23,7 +23,8 @@
 #define MFD_NOEXEC_SEAL 8u
 #endif
 
-#define JOIN_TIMEOUT_MS 1000
+/* The program waits for so long for an exporter that is stopped. */
+#define JOIN_TIMEOUT_MS 300
 #define BACKLOG 128
 
 #define FNV_START UINT64_C(0xcbf29ce484222325)
@@ -173,7 +174,7 @@ static int receive_ring(long fd)
 		.msg_controllen = sizeof(control),
 	};
 	struct pollfd wait = {(int)fd, POLLIN, 0};
-	struct timespec timeout = {JOIN_TIMEOUT_MS / 1000, 0};
+	struct timespec timeout = {0, JOIN_TIMEOUT_MS * 1000000};
 	long got;
 
 	if (SYS5(SYS_ppoll, &wait, 1, &timeout, 0, 8) <= 0)
@@ -191,7 +192,7 @@ int rendezvous_join(const char *name)
 {
 	struct sockaddr_un address;
 	long length = fill_address(&address, name);
-	long fd = open_socket(0);
+	long fd = open_socket(SOCK_NONBLOCK);
 	int result;
 
 	if (fd < 0)

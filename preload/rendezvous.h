@@ -44,8 +44,8 @@ int rendezvous_name(char name[RENDEZVOUS_NAME_BYTES], char *const *environment);
 int rendezvous_listen(const char *name);
 
 /* The ring's descriptor from the exporter that listens under that name. Waits
- * a second at most. -ECONNREFUSED when nobody listens. The peer must run as
- * this user or as root. */
+ * 0.3 s at most, and not at all when its queue is full (-EAGAIN). -ECONNREFUSED
+ * when nobody listens. The peer must run as this user or as root. */
 int rendezvous_join(const char *name);
 
 /* A new ring: a memfd, sized, sealed against resizing and filled with a header.

@@ -14,6 +14,7 @@
 #include "preload/thread.h"
 #include "sampler/arch.h"
 #include "sampler/ledger.h"
+#include "sampler/probe.h"
 #include "sampler/ring.h"
 #include "sampler/worker.h"
 
@@ -40,19 +41,31 @@ struct extent {
 	uint32_t flags;
 };
 
-/* A coroutine's or an alternate stack: what is certain to be readable is the
- * stack pointer's page. */
-static struct extent unknown_stack_sig(struct thread *thread, uint64_t sp)
-{
-	uint64_t page = sp & ~UINT64_C(4095);
-	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
-	struct extent extent = {from, 0, SAMPLE_STACK_UNKNOWN};
+#define PAGE_BYTES 4096u
 
-	if (from < page)
-		extent.from = page;
-	extent.bytes = page + 4096 - extent.from;
-	if (thread->found)
-		thread->lost_stack = sp;
+/*
+ * A stack that nobody announced (a coroutine's, an alternate one, a raw
+ * clone's): read page by page as far as the kernel says that it is there, at
+ * most to the end of the mapping that it was last seen in. The stack pointer
+ * itself may stand at the very end of a mapping.
+ */
+static struct extent probed_stack_sig(uint64_t sp, uint64_t top)
+{
+	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
+	struct extent extent = {from, 0, 0};
+	uint64_t end;
+
+	if (!probe_readable_sig(from))
+		extent.from = from = sp & ~UINT64_C(7);
+	end = from;
+	while (end < top && end - from < SAMPLE_STACK_MAX_BYTES &&
+	       probe_readable_sig(end))
+		end = (end | (PAGE_BYTES - 1)) + 1;
+	if (end > top)
+		end = top;
+	if (end - from > SAMPLE_STACK_MAX_BYTES)
+		end = from + SAMPLE_STACK_MAX_BYTES;
+	extent.bytes = end - from;
 	return extent;
 }
 
@@ -60,11 +73,21 @@ static struct extent unknown_stack_sig(struct thread *thread, uint64_t sp)
 static struct extent stack_extent_sig(struct thread *thread, uint64_t sp)
 {
 	struct extent extent;
+	uint64_t top = thread->stack_top;
+	bool is_within = sp >= thread->stack_low + RED_ZONE_BYTES && sp < top;
 
-	if (sp < thread->stack_low + RED_ZONE_BYTES || sp >= thread->stack_top)
-		return unknown_stack_sig(thread, sp);
+	if (!is_within) {
+		extent = probed_stack_sig(sp, (sp | (PAGE_BYTES - 1)) + 1);
+		extent.flags = SAMPLE_STACK_UNKNOWN;
+		if (thread->found)
+			thread->lost_stack = sp;
+		return extent;
+	}
+	/* What was found in a list of mappings may have changed since. */
+	if (thread->found)
+		return probed_stack_sig(sp, top);
 	extent.from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
-	extent.bytes = thread->stack_top - extent.from;
+	extent.bytes = top - extent.from;
 	extent.flags = 0;
 	if (extent.bytes > SAMPLE_STACK_MAX_BYTES) {
 		extent.bytes = SAMPLE_STACK_MAX_BYTES;

@@ -63,6 +63,9 @@ struct ring_header {
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
+	/* CPU time that samples of ended processes claimed beyond their clocks,
+	 * ns; the living pay it (sampler/ledger.c). Written by them all. */
+	_Atomic int64_t debt_ns;
 	/* Written by all producers, read by the exporter. */
 	_Atomic uint64_t counters[RING_COUNTERS];
 };
@@ -79,7 +82,11 @@ struct ring_process {
 	_Atomic uint64_t claimed_boot_ns;
 	/* The signal that samples in this process, for the statistics. */
 	_Atomic uint32_t signal_number;
-	uint32_t reserved[11];
+	uint32_t reserved;
+	/* What was accounted of the main thread's clock, ns: the clock goes on
+	 * over exec, the thread's ledger does not. Written by the process. */
+	_Atomic int64_t leader_accounted_ns;
+	uint64_t unused[4];
 };
 
 /* The owner token of a block: slot + 1 in bits 48..63, the slot's generation

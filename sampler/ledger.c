@@ -17,6 +17,16 @@
  * more likely a thread that had the signal blocked. */
 #define LONGEST_GAP_NS UINT64_C(250000000)
 
+/* Tells the process's next self, after exec, where it stands. */
+static void note_leader_sig(const struct thread *thread)
+{
+	if (thread->tid == process->pid)
+		atomic_store_explicit(&agent.ring->processes[process->slot]
+					       .leader_accounted_ns,
+				      atomic_load(&thread->accounted_ns),
+				      memory_order_relaxed);
+}
+
 uint32_t ledger_most_periods_sig(void)
 {
 	uint64_t periods = LONGEST_GAP_NS / agent.period_ns;
@@ -29,6 +39,7 @@ void ledger_sample_sig(struct thread *thread, uint32_t periods)
 	atomic_fetch_add_explicit(&thread->accounted_ns,
 				  (int64_t)(periods * agent.period_ns),
 				  memory_order_relaxed);
+	note_leader_sig(thread);
 }
 
 void ledger_switch_app(struct thread *thread, span_handle from, int64_t cpu_ns)
@@ -67,19 +78,25 @@ static void emit_sig(struct thread *thread, const struct span_context *span,
 	ring_close_sig(&grip, RECORD_UNSAMPLED, sizeof(*record));
 }
 
-/* What remains of `owed_ns` when the process's debt was paid from it. */
-static int64_t pay_debt_sig(int64_t owed_ns)
+static int64_t pay_sig(_Atomic int64_t *debt_ns, int64_t owed_ns)
 {
-	int64_t debt = atomic_load(&process->debt_ns);
+	int64_t debt = atomic_load(debt_ns);
 	int64_t paid;
 
 	do {
 		paid = debt < owed_ns ? debt : owed_ns;
 		if (paid <= 0)
 			return owed_ns;
-	} while (!atomic_compare_exchange_weak(&process->debt_ns, &debt,
-					       debt - paid));
+	} while (!atomic_compare_exchange_weak(debt_ns, &debt, debt - paid));
 	return owed_ns - paid;
+}
+
+/* What remains of `owed_ns` when the debts were paid from it: this process's,
+ * then those that others left behind. */
+static int64_t pay_debt_sig(int64_t owed_ns)
+{
+	owed_ns = pay_sig(&process->debt_ns, owed_ns);
+	return pay_sig(&agent.ring->header.debt_ns, owed_ns);
 }
 
 /*
@@ -109,6 +126,7 @@ static int64_t settle_sig(struct thread *thread, bool last)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&thread->accounted_ns,
 					       &accounted, cpu));
+	note_leader_sig(thread);
 	return owed;
 }
 
@@ -169,4 +187,11 @@ void ledger_close_other_sig(struct thread *thread)
 		atomic_fetch_sub(&process->debt_ns, owed);
 	else
 		book_unlabelled_sig(thread, owed);
+}
+
+void ledger_leave_debt_sig(void)
+{
+	int64_t debt = atomic_exchange(&process->debt_ns, 0);
+
+	atomic_fetch_add(&agent.ring->header.debt_ns, debt);
 }

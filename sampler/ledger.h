@@ -37,4 +37,7 @@ void ledger_book_other_sig(struct thread *thread);
 /* The same for the last time: the process ends. */
 void ledger_close_other_sig(struct thread *thread);
 
+/* What this process owes is left to the others of the tree: it ends. */
+void ledger_leave_debt_sig(void);
+
 #endif

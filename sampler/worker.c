@@ -261,9 +261,8 @@ void worker_wanted_sig(void)
 		start_sig();
 }
 
-void worker_hold_app(void)
+static void await_stopped(void)
 {
-	atomic_fetch_add(&process->worker_holds, 1);
 	for (;;) {
 		uint32_t state = atomic_load(&process->worker_state);
 
@@ -276,6 +275,19 @@ void worker_hold_app(void)
 		}
 		SYS0(SYS_sched_yield);
 	}
+}
+
+/* A signal handler of the program's that forks in the midst of this would wait
+ * for itself. */
+void worker_hold_app(void)
+{
+	uint64_t all = UINT64_MAX;
+	uint64_t before = 0;
+
+	SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, 8);
+	atomic_fetch_add(&process->worker_holds, 1);
+	await_stopped();
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, 8);
 }
 
 void worker_release_app(void)

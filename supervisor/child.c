@@ -10,9 +10,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/rendezvous.h"
+
+#ifndef SYS_close_range /* Linux 5.9 */
+#define SYS_close_range 436
+#endif
+#define CLOSE_RANGE_ON_EXEC 4 /* linux/close_range.h, Linux 5.11 */
 
 /* A pipe that closes when exec succeeds, or brings errno when it fails. */
 static pid_t fork_with_pipe(int *fd)
@@ -73,6 +79,9 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
 	dup2(listen_fd, RENDEZVOUS_LISTEN_FD);
+	/* What the supervisor inherited is the program's. */
+	syscall(SYS_close_range, RENDEZVOUS_LISTEN_FD + 1, ~0u,
+		CLOSE_RANGE_ON_EXEC);
 	unsetenv("LD_PRELOAD");
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
 	sigemptyset(&none);

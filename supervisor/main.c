@@ -33,11 +33,15 @@
  * tree lives. */
 #define DELIVERY_NS UINT64_C(5000000000)
 
+/* An exporter that has not looked at the ring for so long is stuck. */
+#define BEAT_NS UINT64_C(5000000000)
+
 struct supervisor {
 	pid_t program;
 	pid_t exporter; /* 0: none, or gone */
 	int status;     /* of the program, as wait tells it */
 	bool ended;
+	bool leave;        /* told to end while the tree lives on */
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;
 	sigset_t before;
@@ -158,7 +162,11 @@ static void take_signal(struct supervisor *supervisor)
 		return;
 	if (info.ssi_signo == SIGCHLD)
 		reap(supervisor);
-	else if (!supervisor->ended && was_sent(&info))
+	else if (supervisor->ended)
+		supervisor->leave |= info.ssi_signo == SIGTERM ||
+				     info.ssi_signo == SIGINT ||
+				     info.ssi_signo == SIGHUP;
+	else if (was_sent(&info))
 		kill(supervisor->program, (int)info.ssi_signo);
 }
 
@@ -170,10 +178,13 @@ static void wait_signal(struct supervisor *supervisor, int timeout_ms)
 		take_signal(supervisor);
 }
 
+/* What the exporter says, as long as it says anything. */
 static bool tree_lives(const struct supervisor *supervisor)
 {
-	return supervisor->ring &&
-	       atomic_load(&supervisor->ring->header.live_processes) > 0;
+	const struct ring_header *header = &supervisor->ring->header;
+
+	return supervisor->ring && atomic_load(&header->live_processes) > 0 &&
+	       now_ns() < atomic_load(&header->exporter_beat_ns) + BEAT_NS;
 }
 
 /* The exporter ends when the last process of the tree has gone; from then on it
@@ -187,7 +198,7 @@ static void await_delivery(struct supervisor *supervisor)
 	kill(supervisor->exporter, SIGTERM);
 	while (supervisor->exporter && now_ns() < limit_ns) {
 		wait_signal(supervisor, 200);
-		if (tree_lives(supervisor))
+		if (tree_lives(supervisor) && !supervisor->leave)
 			limit_ns = now_ns() + DELIVERY_NS;
 	}
 	if (!supervisor->exporter)
