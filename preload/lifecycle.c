@@ -130,19 +130,30 @@ static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
 	return accounted;
 }
 
-/* Sets *accounted_ns to where an earlier self of the process has got. */
-static int claim_any_slot(uint32_t pid, int64_t *accounted_ns)
+/* How far from its home an earlier self may have found a free slot. */
+#define SELF_PROBES 16u
+
+/* Where an earlier self of the process has got. The exporter frees its slot a
+ * moment after the exec, and then a slot nearer to home may be free. */
+static int64_t accounted_by_self(uint32_t pid)
 {
 	int64_t cpu_ns = thread_cpu_sig(pid);
+	int64_t most = 0;
 
-	*accounted_ns = 0;
+	for (uint32_t i = 0; i < SELF_PROBES; i++) {
+		int64_t before = accounted_before((pid + i) % RING_PROCESSES,
+						  pid, cpu_ns);
+
+		if (before > most)
+			most = before;
+	}
+	return most;
+}
+
+static int claim_any_slot(uint32_t pid)
+{
 	for (uint32_t i = 0; i < RING_PROCESSES; i++) {
-		uint32_t slot = (pid + i) % RING_PROCESSES;
-		int64_t before = accounted_before(slot, pid, cpu_ns);
-
-		if (before > *accounted_ns)
-			*accounted_ns = before;
-		if (claim_slot(slot, pid))
+		if (claim_slot((pid + i) % RING_PROCESSES, pid))
 			return 0;
 	}
 	return -EUSERS;
@@ -163,8 +174,8 @@ static void seed_ids(void)
 static int process_begin_app(uint64_t stack_low, uint64_t stack_top)
 {
 	uint32_t pid = (uint32_t)SYS0(SYS_getpid);
-	int64_t accounted_ns;
-	int error = claim_any_slot(pid, &accounted_ns);
+	int64_t accounted_ns = accounted_by_self(pid);
+	int error = claim_any_slot(pid);
 	struct thread *thread = error ? 0 : thread_claim_sig();
 
 	if (!thread)

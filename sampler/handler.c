@@ -58,14 +58,22 @@ static struct extent probed_stack_sig(uint64_t sp, uint64_t top)
 	if (!probe_readable_sig(from))
 		extent.from = from = sp & ~UINT64_C(7);
 	end = from;
-	while (end < top && end - from < SAMPLE_STACK_MAX_BYTES &&
+	while (end < top && end - from <= SAMPLE_STACK_MAX_BYTES &&
 	       probe_readable_sig(end))
 		end = (end | (PAGE_BYTES - 1)) + 1;
 	if (end > top)
 		end = top;
-	if (end - from > SAMPLE_STACK_MAX_BYTES)
-		end = from + SAMPLE_STACK_MAX_BYTES;
 	extent.bytes = end - from;
+	return extent;
+}
+
+static struct extent cut_sig(struct extent extent)
+{
+	if (extent.bytes > SAMPLE_STACK_MAX_BYTES) {
+		extent.bytes = SAMPLE_STACK_MAX_BYTES;
+		extent.flags |= SAMPLE_STACK_CUT;
+		count_sig(RING_STACKS_CUT);
+	}
 	return extent;
 }
 
@@ -85,16 +93,11 @@ static struct extent stack_extent_sig(struct thread *thread, uint64_t sp)
 	}
 	/* What was found in a list of mappings may have changed since. */
 	if (thread->found)
-		return probed_stack_sig(sp, top);
+		return cut_sig(probed_stack_sig(sp, top));
 	extent.from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
 	extent.bytes = top - extent.from;
 	extent.flags = 0;
-	if (extent.bytes > SAMPLE_STACK_MAX_BYTES) {
-		extent.bytes = SAMPLE_STACK_MAX_BYTES;
-		extent.flags = SAMPLE_STACK_CUT;
-		count_sig(RING_STACKS_CUT);
-	}
-	return extent;
+	return cut_sig(extent);
 }
 
 static void write_sample_sig(struct thread *thread, uint32_t periods,

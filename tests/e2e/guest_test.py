@@ -283,6 +283,64 @@ for number in numbers:
         self.assertEqual(code, 0)
         self.assertTrue(out.startswith(b"unsent []\nsent True\n"))
 
+    def test_no_way_of_setting_a_signal_ends_the_program(self):
+        """A default disposition under a live timer would."""
+        script = BURN + """
+import ctypes, signal
+libc = ctypes.CDLL(None)
+for name in ('signal', 'bsd_signal', 'ssignal', 'sysv_signal', 'sigset',
+             '__sysv_signal', 'sigignore'):
+    for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1):
+        getattr(libc, name)(number, ctypes.c_void_p(0))
+    burn(0.1)
+print('alive')
+"""
+        _, out, _ = self.same_in_all_ways([run.PYTHON, "-c", script])
+        self.assertEqual(out, b"alive\n")
+
+    def test_time_before_exec_is_counted_once(self):
+        script = BURN + """
+import os, sys
+burn(0.5)
+left = int(sys.argv[1])
+if left:
+    os.execv(sys.executable, [sys.executable, '-c', sys.argv[2],
+                              str(left - 1), sys.argv[2]])
+""".replace("burn(0.5)", "t = time.process_time(); burn(0.5)")
+        output = self.folder / "profiles"
+        with run.Program([run.PYTHON, "-c", script, "3", script],
+                         output=output) as program:
+            self.assertEqual(program.wait(), 0)
+        told = sum(s.cpu_ns for s in profile.read(output).samples)
+        # Four times 0.5 s, and the starts of four interpreters.
+        self.assertGreater(told, 1.9e9)
+        self.assertLess(told, 2.6e9)
+
+    def test_who_waits_for_a_connection_has_done_with_the_last(self):
+        """A response that ends with its connection, which stays open."""
+        script = """
+import socket, time, zlib
+listener = socket.create_server(('127.0.0.1', 0))
+def connect():
+    client = socket.create_connection(listener.getsockname())
+    return client, listener.accept()[0]
+client, server = connect()
+client.sendall(b'GET /open HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n')
+server.recv(1000)
+server.sendall(b'HTTP/1.1 200 OK\\r\\n\\r\\nan answer without an end')
+second = connect()
+end = time.process_time() + 0.4
+while time.process_time() < end:
+    zlib.compress(bytes(range(256)) * 2000, 9)
+"""
+        output = self.folder / "profiles"
+        with run.Program([run.PYTHON, "-c", script], output=output) as program:
+            self.assertEqual(program.wait(), 0)
+        later = [s for s in profile.read(output).samples
+                 if any("deflate" in name for name in s.stack)]
+        self.assertGreater(sum(s.cpu_ns for s in later), 0.1e9)
+        self.assertEqual([s for s in later if s.span_id], [])
+
     def test_a_thread_that_blocks_all_signals_is_sampled(self):
         script = BURN + """
 import signal

@@ -244,13 +244,13 @@ TEST(registers_are_in_the_order_of_dwarf)
 
 static uint64_t deep_address;
 
-/* Deep inside of a thread's stack. */
-static void *send_from_deep_inside(void *unused)
+/* Deep inside of the stack of a thread, which was found or is known. */
+static void *send_from_deep_inside(void *found)
 {
 	volatile char below[2 * SAMPLE_STACK_MAX_BYTES];
 	struct thread *thread = agent_enter();
 
-	(void)unused;
+	thread->found = found != NULL;
 	below[0] = below[sizeof(below) - 1] = 1;
 	deep_address = (uint64_t)&below[0];
 	send(SI_TIMER, thread, 0);
@@ -259,18 +259,22 @@ static void *send_from_deep_inside(void *unused)
 
 TEST(a_deep_stack_is_cut_at_its_outer_end)
 {
-	const struct record_sample *sample;
-	pthread_t thread;
+	for (int found = 0; found < 2; found++) {
+		const struct record_sample *sample;
+		pthread_t thread;
 
-	agent_begin();
-	CHECK_EQ(pthread_create(&thread, NULL, send_from_deep_inside, NULL), 0);
-	pthread_join(thread, NULL);
-	sample = take_sample();
-	CHECK_EQ(sample->flags, SAMPLE_STACK_CUT);
-	CHECK_EQ(sample->stack_bytes, SAMPLE_STACK_MAX_BYTES);
-	CHECK(sample->stack_address < deep_address);
-	stack_at(sample, deep_address);
-	CHECK_EQ(agent_count(RING_STACKS_CUT), 1);
+		agent_begin();
+		CHECK_EQ(pthread_create(&thread, NULL, send_from_deep_inside,
+					found ? &thread : NULL),
+			 0);
+		pthread_join(thread, NULL);
+		sample = take_sample();
+		CHECK_EQ(sample->flags, SAMPLE_STACK_CUT);
+		CHECK_EQ(sample->stack_bytes, SAMPLE_STACK_MAX_BYTES);
+		CHECK(sample->stack_address < deep_address);
+		stack_at(sample, deep_address);
+		CHECK_EQ(agent_count(RING_STACKS_CUT), 1);
+	}
 }
 
 /* A coroutine has a stack that the agent knows nothing of. */
