@@ -16,6 +16,13 @@ struct source {
 	void *context;
 };
 
+static void tell(const struct source *from,
+		 const struct config_warning *warning)
+{
+	if (from->warn)
+		from->warn(from->context, warning);
+}
+
 static void refuse(const struct source *from, const char *name,
 		   const char *reason, const char *taken)
 {
@@ -26,8 +33,7 @@ static void refuse(const struct source *from, const char *name,
 		.taken = taken,
 	};
 
-	if (from->warn)
-		from->warn(from->context, &warning);
+	tell(from, &warning);
 }
 
 static char lower(char c)
@@ -231,23 +237,6 @@ static bool decode_percent(char *to, const char *from)
 	return used > 0;
 }
 
-/* service.name in OTEL_RESOURCE_ATTRIBUTES (k=v,k2=v2, percent-encoded). */
-static bool service_attribute(char *service, const char *attributes)
-{
-	while (*attributes) {
-		const char *value;
-
-		while (*attributes == ' ')
-			attributes++;
-		value = text_after_sig(attributes, "service.name=");
-		if (value)
-			return decode_percent(service, value);
-		while (*attributes && *attributes++ != ',')
-			;
-	}
-	return false;
-}
-
 /* Precedence: SPANPROF_SERVICE, PYROSCOPE_APPLICATION_NAME, OTEL_SERVICE_NAME,
  * service.name of OTEL_RESOURCE_ATTRIBUTES. */
 static void read_service(struct config *config, const struct source *from)
@@ -255,7 +244,6 @@ static void read_service(struct config *config, const struct source *from)
 	static const char *const names[] = {"SPANPROF_SERVICE",
 					    "PYROSCOPE_APPLICATION_NAME",
 					    "OTEL_SERVICE_NAME", 0};
-	const char *attributes;
 
 	for (int i = 0; names[i]; i++) {
 		const char *value = config_lookup(from->environment, names[i]);
@@ -266,10 +254,119 @@ static void read_service(struct config *config, const struct source *from)
 			return;
 		refuse(from, names[i], "longer than 255 bytes", "the next one");
 	}
-	attributes =
-		config_lookup(from->environment, "OTEL_RESOURCE_ATTRIBUTES");
-	if (!attributes || !service_attribute(config->service, attributes))
+	if (!config_resource_attribute(from->environment, "service.name",
+				       config->service))
 		config->service[0] = '\0';
+}
+
+static void read_trace_id(struct config *config, const struct source *from)
+{
+	const char *value =
+		config_lookup(from->environment, "SPANPROF_TRACE_ID");
+
+	config->trace_id = CONFIG_TRACE_ID_AUTO;
+	if (!value || same_word(value, "auto"))
+		return;
+	if (truth(value) < 0)
+		refuse(from, "SPANPROF_TRACE_ID", "not auto, true or false",
+		       "auto");
+	else
+		config->trace_id = truth(value) ? CONFIG_TRACE_ID_TRUE
+						: CONFIG_TRACE_ID_FALSE;
+}
+
+static const char *const servers[] = {"SPANPROF_SERVER",
+				      "PYROSCOPE_SERVER_ADDRESS", 0};
+
+static const char *behind_scheme(const char *url)
+{
+	static const char *const schemes[] = {"http://", "https://", 0};
+
+	for (int i = 0; schemes[i]; i++) {
+		const char *u = url;
+		const char *s = schemes[i];
+
+		while (*s && lower(*u) == *s) {
+			u++;
+			s++;
+		}
+		if (!*s)
+			return u;
+	}
+	return 0;
+}
+
+/* A colon and a number up to 65535, or nothing. */
+static bool is_port(const char *text, const char *end)
+{
+	uint64_t number;
+
+	if (text == end)
+		return true;
+	text++;
+	return text_number_sig(&text, 10, &number) && text == end &&
+	       number > 0 && number < 65536;
+}
+
+/* The part of a URL between its scheme and its path. */
+static bool is_authority(const char *text, const char *end)
+{
+	const char *host = text;
+	const char *after = end;
+
+	for (const char *p = text; p < end; p++) {
+		if (*p == '@')
+			host = p + 1;
+	}
+	for (const char *p = host; p < end; p++) {
+		if (*p == ']')
+			after = end;
+		else if (*p == ':' && (*host != '[' || p[-1] == ']'))
+			after = p;
+	}
+	return after > host && is_port(after, end);
+}
+
+/* What is wrong with a URL to push to; NULL if nothing is. */
+static const char *url_fault(const char *url)
+{
+	const char *authority = behind_scheme(url);
+	const char *end = authority;
+
+	if (!authority)
+		return "no http:// or https:// URL";
+	for (const char *p = url; *p; p++) {
+		if (*p <= ' ' || *p == 127 || *p == '?' || *p == '#')
+			return "not the base of a URL (no spaces, ? or #)";
+	}
+	while (*end && *end != '/')
+		end++;
+	if (!is_authority(authority, end))
+		return "a URL without a host, or with a port that is none";
+	return text_length_sig(url) < CONFIG_PATH_BYTES
+		       ? 0
+		       : "longer than 1023 bytes";
+}
+
+static void read_server(const struct source *from)
+{
+	const char *taken = config_server(from->environment);
+
+	for (int i = 0; servers[i]; i++) {
+		const char *value =
+			config_lookup(from->environment, servers[i]);
+		struct config_warning warning = {
+			.name = servers[i],
+			.value = "...",
+			.reason = value ? url_fault(value) : 0,
+			.taken = taken ? "the next one" : "none",
+		};
+
+		if (value && value == taken)
+			return;
+		if (value)
+			tell(from, &warning);
+	}
 }
 
 const char *config_lookup(char *const *environment, const char *name)
@@ -283,6 +380,37 @@ const char *config_lookup(char *const *environment, const char *name)
 	return 0;
 }
 
+const char *config_server(char *const *environment)
+{
+	for (int i = 0; servers[i]; i++) {
+		const char *value = config_lookup(environment, servers[i]);
+
+		if (value && !url_fault(value))
+			return value;
+	}
+	return 0;
+}
+
+bool config_resource_attribute(char *const *environment, const char *key,
+			       char to[CONFIG_SERVICE_BYTES])
+{
+	const char *attributes =
+		config_lookup(environment, "OTEL_RESOURCE_ATTRIBUTES");
+
+	while (attributes && *attributes) {
+		const char *value;
+
+		while (*attributes == ' ')
+			attributes++;
+		value = text_after_sig(attributes, key);
+		if (value && *value == '=')
+			return decode_percent(to, value + 1);
+		while (*attributes && *attributes++ != ',')
+			;
+	}
+	return false;
+}
+
 void config_read(struct config *config, char *const *environment,
 		 config_warn *warn, void *context)
 {
@@ -293,7 +421,10 @@ void config_read(struct config *config, char *const *environment,
 	read_interval(config, &from);
 	read_spans(config, &from);
 	read_output_max(config, &from);
-	read_path(config->output, &from, "SPANPROF_OUTPUT", "spanprof.out");
+	read_trace_id(config, &from);
+	read_server(&from);
+	read_path(config->output, &from, "SPANPROF_OUTPUT",
+		  config_server(environment) ? "" : "spanprof.out");
 	read_path(config->log, &from, "SPANPROF_LOG", "");
 	read_log_level(config, &from);
 	read_service(config, &from);

@@ -351,3 +351,104 @@ TEST(a_service_name_is_decoded_up_to_its_bound)
 	read_one(entry);
 	CHECK_STR(config.service, "");
 }
+
+static void check_server(const char *url, const char *reason)
+{
+	char entry[2048];
+	char *environment[] = {entry, NULL};
+
+	snprintf(entry, sizeof(entry), "SPANPROF_SERVER=%s", url);
+	read_one(entry);
+	CHECK_EQ(warnings, reason != NULL);
+	if (!reason) {
+		CHECK_STR(config_server(environment), url);
+		CHECK_STR(config.output, "");
+		return;
+	}
+	CHECK(!config_server(environment));
+	CHECK(strstr(warned, reason) != NULL);
+	CHECK(!strstr(warned, url)); /* there may be a password in it */
+	CHECK_STR(config.output, "spanprof.out");
+}
+
+TEST(a_server_is_an_http_url_without_a_query)
+{
+	check_server("http://127.0.0.1:4040", NULL);
+	check_server("HTTPS://pyroscope.example/base/", NULL);
+	check_server("http://user:p@ss@host:1", NULL);
+	check_server("http://[::1]:4040/x:y", NULL);
+	check_server("http://[::1]", NULL);
+	check_server("http://host:65535", NULL);
+}
+
+TEST(a_server_that_is_no_such_url_is_refused_without_being_shown)
+{
+	check_server("pyroscope:4040", "no http://");
+	check_server("ftp://host", "no http://");
+	check_server("http://host/?a=b", "no spaces");
+	check_server("http://ho st", "no spaces");
+	check_server("http://host#f", "no spaces");
+	check_server("http://", "without a host");
+	check_server("http://:4040", "without a host");
+	check_server("http://user@", "without a host");
+	check_server("http://host:", "without a host");
+	check_server("http://host:0", "without a host");
+	check_server("http://host:65536", "without a host");
+	check_server("http://host:80x", "without a host");
+}
+
+TEST(a_server_url_that_is_too_long_is_refused)
+{
+	char url[1200] = "http://";
+
+	memset(url + 7, 'a', CONFIG_PATH_BYTES - 8);
+	check_server(url, NULL);
+	strcat(url, "a");
+	check_server(url, "longer than 1023 bytes");
+}
+
+TEST(the_server_falls_back_to_pyroscopes_variable)
+{
+	read_all("PYROSCOPE_SERVER_ADDRESS=http://b", "SPANPROF_SERVER=b", NULL,
+		 NULL);
+	CHECK_EQ(warnings, 1);
+	CHECK_STR(warned, "SPANPROF_SERVER|...|no http:// or https:// URL|"
+			  "the next one");
+	CHECK_STR(config.output, "");
+	read_all("PYROSCOPE_SERVER_ADDRESS=x", "SPANPROF_SERVER=http://a", NULL,
+		 NULL);
+	CHECK_EQ(warnings, 0);
+}
+
+TEST(a_server_and_a_folder_may_both_be_set)
+{
+	read_all("SPANPROF_SERVER=http://a", "SPANPROF_OUTPUT=/x", NULL, NULL);
+	CHECK_STR(config.output, "/x");
+}
+
+TEST(trace_id_is_auto_or_a_truth_value)
+{
+	read_one(NULL);
+	CHECK_EQ(config.trace_id, CONFIG_TRACE_ID_AUTO);
+	read_one("SPANPROF_TRACE_ID=Auto");
+	CHECK_EQ(config.trace_id, CONFIG_TRACE_ID_AUTO);
+	read_one("SPANPROF_TRACE_ID=yes");
+	CHECK_EQ(config.trace_id, CONFIG_TRACE_ID_TRUE);
+	read_one("SPANPROF_TRACE_ID=0");
+	CHECK_EQ(config.trace_id, CONFIG_TRACE_ID_FALSE);
+	read_one("SPANPROF_TRACE_ID=2.1");
+	CHECK_EQ(config.trace_id, CONFIG_TRACE_ID_AUTO);
+	CHECK_STR(warned, "SPANPROF_TRACE_ID|2.1|not auto, true or false|auto");
+}
+
+TEST(any_resource_attribute_can_be_looked_up)
+{
+	char entry[] = "OTEL_RESOURCE_ATTRIBUTES=a=b,service.namespace=x%20y";
+	char *environment[] = {entry, NULL};
+	char value[CONFIG_SERVICE_BYTES];
+
+	CHECK(config_resource_attribute(environment, "service.namespace",
+					value));
+	CHECK_STR(value, "x y");
+	CHECK(!config_resource_attribute(environment, "service.name", value));
+}
