@@ -53,16 +53,19 @@ REPORT_SOURCES := $(wildcard report/*.c)
 SUPERVISOR_SOURCES := $(wildcard supervisor/*.c)
 SHARED_SOURCES := preload/config.c preload/rendezvous.c
 
-PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl
+PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl libcurl
 EXPORTER_LIBS = -lunwind-x86_64 -liberty \
-	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl) -lpthread
+	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread
 REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
 
 objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))
 PRELOAD_OBJECTS := $(call objects,$(PRELOAD_SOURCES),preload)
 UNOPTIMISED_OBJECTS := $(call objects,$(PRELOAD_SOURCES),O0)
+PROTOS := $(wildcard exporter/*.proto)
+PROTO_HEADERS := $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
+PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
 EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
-	$(B)/program/gen/exporter/profile.pb-c.o
+	$(PROTO_OBJECTS)
 REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
 SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
@@ -115,15 +118,15 @@ $(B)/program/gen/%.o: $(B)/gen/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(COMMON) $(HARDENED) -w $(CFLAGS) -c -o $@ $<
 
-$(B)/program/%.o: %.c Makefile $(B)/gen/exporter/profile.pb-c.h | $(B)/deps.ok
+$(B)/program/%.o: %.c Makefile $(PROTO_HEADERS) | $(B)/deps.ok
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(COMMON) $(if $(SAN),,$(HARDENED)) $(CFLAGS) -c -o $@ $<
 
-$(B)/gen/exporter/profile.pb-c.c $(B)/gen/exporter/profile.pb-c.h &: exporter/profile.proto | $(B)/deps.ok
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto | $(B)/deps.ok
 	$(call say,PROTOC,$<)
 	@mkdir -p $(B)/gen
-	$(Q)protoc-c --c_out=$(B)/gen exporter/profile.proto
+	$(Q)protoc-c --c_out=$(B)/gen $<
 
 # What must be there, told by the name of the Debian package that brings it.
 $(B)/deps.ok: Makefile scripts/check-deps
@@ -148,8 +151,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 REPLAYS := $(patsubst %,$(B)/tests/fuzz/%_replay,$(FUZZERS))
 TEST_LIBS = $(EXPORTER_LIBS) $(REPORT_LIBS) -ldl -lm
 
-$(TESTED_LIBRARY): $(call objects,$(TESTED_SOURCES),program) \
-		$(B)/program/gen/exporter/profile.pb-c.o
+$(TESTED_LIBRARY): $(call objects,$(TESTED_SOURCES),program) $(PROTO_OBJECTS)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -194,7 +196,7 @@ FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 FUZZ_LIBRARY := $(B)/fuzz/tested.a
 
-$(B)/fuzz/program/%.o: %.c Makefile $(B)/gen/exporter/profile.pb-c.h
+$(B)/fuzz/program/%.o: %.c Makefile $(PROTO_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)clang $(subst =fuzzer,=fuzzer-no-link,$(FUZZ_FLAGS)) -c -o $@ $<
 
@@ -203,7 +205,7 @@ $(FUZZ_LIBRARY): $(TESTED_SOURCES:%.c=$(B)/fuzz/program/%.o)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-$(B)/fuzz/%: tests/fuzz/%_fuzz.c $(FUZZ_LIBRARY) $(B)/gen/exporter/profile.pb-c.c
+$(B)/fuzz/%: tests/fuzz/%_fuzz.c $(FUZZ_LIBRARY) $(PROTOS:%.proto=$(B)/gen/%.pb-c.c)
 	$(call say,FUZZER,$@)
 	$(Q)clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FUZZ_LIBRARY) $(TEST_LIBS)
 

@@ -36,6 +36,14 @@ static const char *const stack_names[COMPLETE_RESULTS] = {
 	[UNKNOWN_MODULE] = "stacks_truncated_unknown_code",
 };
 
+static const char *const loss_names[UPLOAD_LOSSES] = {
+	[UPLOAD_REFUSED] = "pushes_lost_refused",
+	[UPLOAD_TIRED] = "pushes_lost_too_many_tries",
+	[UPLOAD_OLD] = "pushes_lost_too_old",
+	[UPLOAD_FULL] = "pushes_lost_queue_full",
+	[UPLOAD_END] = "pushes_lost_at_the_end",
+};
+
 struct writer {
 	struct comments *to;
 	unsigned used;
@@ -63,6 +71,23 @@ static void add_ring_counts(struct writer *writer, struct recorder *recorder)
 	}
 }
 
+/* What became of earlier profiles since then. */
+static void add_pushes(struct writer *writer, struct recorder *recorder)
+{
+	struct upload_counts now;
+
+	if (!recorder->pusher)
+		return;
+	now = pusher_counts(recorder->pusher);
+	add(writer, "pushes", now.sent - recorder->pushed.sent);
+	add(writer, "pushes_tried_again",
+	    now.retried - recorder->pushed.retried);
+	for (unsigned i = 0; i < UPLOAD_LOSSES; i++)
+		add(writer, loss_names[i],
+		    now.lost[i] - recorder->pushed.lost[i]);
+	recorder->pushed = now;
+}
+
 void comments_make(struct comments *comments, struct recorder *recorder)
 {
 	struct writer writer = {comments, 1};
@@ -81,5 +106,6 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add(&writer, "samples_dropped_no_memory", recorder->counts.dropped);
 	add(&writer, "records_malformed", recorder->intake.malformed);
 	recorder->intake.malformed = 0;
+	add_pushes(&writer, recorder);
 	comments->lines[writer.used] = NULL;
 }

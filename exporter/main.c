@@ -43,6 +43,7 @@ struct exporter {
 	struct config config;
 	struct recorder recorder;
 	struct join join;
+	struct pusher *pusher;
 	bool supervised;
 	pid_t parent;
 	int epoll_fd;
@@ -77,6 +78,17 @@ static void read_configuration(struct exporter *exporter)
 	config_read(&exporter->config, environ, refused, NULL);
 }
 
+/* A server that is set and can't be used must not leave us without any
+ * destination. */
+static void find_destinations(struct exporter *exporter)
+{
+	char *output = exporter->config.output;
+
+	exporter->pusher = pusher_create(&exporter->config, environ);
+	if (!exporter->pusher && !output[0])
+		strcpy(output, "spanprof.out");
+}
+
 /* Relative to where the program was started; then the folder is left, so that
  * it can be unmounted. */
 static int resolve_folder(struct exporter *exporter)
@@ -85,6 +97,8 @@ static int resolve_folder(struct exporter *exporter)
 	char here[PATH_MAX];
 	int length;
 
+	if (!output[0])
+		return chdir("/") == 0 ? 0 : -errno;
 	if (output[0] == '/')
 		here[0] = '\0';
 	else if (!getcwd(here, sizeof(here)))
@@ -203,14 +217,18 @@ static int start(struct exporter *exporter)
 	int error = ring ? 0 : -EBADF;
 
 	if (!error)
-		error = resolve_folder(exporter);
-	if (!error)
 		error = watch_signals(exporter);
+	/* The pushing thread inherits the mask of signals. */
+	if (!error) {
+		find_destinations(exporter);
+		error = resolve_folder(exporter);
+	}
 	if (!error)
 		error = recorder_init(&exporter->recorder, &exporter->config,
 				      ring, exporter->folder);
 	if (error)
 		return error;
+	exporter->recorder.pusher = exporter->pusher;
 	exporter->recorder.processes.epoll_fd = exporter->epoll_fd;
 	exporter->join.ring_fd = RENDEZVOUS_RING_FD;
 	exporter->join.listen_fd = RENDEZVOUS_LISTEN_FD;
@@ -247,5 +265,9 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	run(&exporter);
-	return 0;
+	if (exporter.pusher)
+		pusher_finish(exporter.pusher);
+	/* The pushing thread is perhaps in a call: what libraries do at exit
+	 * would pull the ground from under it. */
+	_exit(0);
 }

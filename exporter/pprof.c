@@ -44,6 +44,7 @@ struct tables {
 
 struct encoder {
 	struct window *window;
+	enum pprof_ids ids;
 	struct tables t;
 	/* Cursors into the tables that samples share. */
 	size_t sample;
@@ -142,12 +143,22 @@ static void add_id(struct encoder *e, uint32_t key, const uint8_t *id,
 	add_label(e, key)->str = strings_intern(&e->window->strings, text);
 }
 
+static void add_ids(struct encoder *e, const struct window_labels *labels)
+{
+	const uint8_t *span =
+		e->ids == PPROF_IDS_LOCAL ? labels->span_id : labels->pushed_id;
+
+	add_id(e, e->span_id, span, SPAN_ID_BYTES);
+	if (e->ids == PPROF_IDS_LOCAL ||
+	    (e->ids == PPROF_IDS_PUSHED_ALL && is_set(span, SPAN_ID_BYTES)))
+		add_id(e, e->trace_id, labels->trace_id, TRACE_ID_BYTES);
+}
+
 static void add_labels(struct encoder *e, const struct window_sample *sample)
 {
 	const struct window_labels *labels = &sample->labels;
 
-	add_id(e, e->span_id, labels->span_id, SPAN_ID_BYTES);
-	add_id(e, e->trace_id, labels->trace_id, TRACE_ID_BYTES);
+	add_ids(e, labels);
 	if (sample->name_text)
 		add_label(e, e->span_name)->str = sample->name_text;
 	if (labels->pid)
@@ -299,11 +310,13 @@ static int encode(struct encoder *e, const struct pprof_times *times,
 int pprof_encode(struct window *window, const struct pprof_times *times,
 		 const char *const *comments, void **bytes, size_t *len_bytes)
 {
-	struct encoder encoder = {.window = window};
+	struct encoder encoder = {.window = window, .ids = times->ids};
+	uint32_t strings = window->strings.count;
 	int error = -ENOMEM;
 
 	if (allocate(&encoder.t, window))
 		error = encode(&encoder, times, comments, bytes, len_bytes);
 	release(&encoder.t);
+	strings_cut(&window->strings, strings);
 	return error;
 }

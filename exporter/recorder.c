@@ -41,6 +41,22 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 	return value < most ? value : most;
 }
 
+/* The id that a trace store may know. Our spans reach none yet: it is the
+ * caller's, where there is one. Unsampled spans reach none either. */
+static void fill_pushed_id(const struct span_context *context,
+			   const struct known_span *root,
+			   struct window_labels *labels)
+{
+	const struct span_context *known = root ? &root->context : context;
+
+	if (!(context->flags & SPAN_SAMPLED))
+		return;
+	if (known->flags & SPAN_REMOTE_PARENT)
+		memcpy(labels->pushed_id, known->parent_id, SPAN_ID_BYTES);
+	else
+		memcpy(labels->pushed_id, labels->span_id, SPAN_ID_BYTES);
+}
+
 /* The span that labels, and its name. */
 static void fill_labels(const struct recorder *recorder,
 			const struct span_context *context,
@@ -55,6 +71,8 @@ static void fill_labels(const struct recorder *recorder,
 		return;
 	memcpy(labels->span_id, id, SPAN_ID_BYTES);
 	memcpy(labels->trace_id, context->trace_id, TRACE_ID_BYTES);
+	fill_pushed_id(context, spans_find(recorder->spans, context->root_id),
+		       labels);
 	span = spans_find(recorder->spans, id);
 	if (span && span->method[0])
 		labels->span_name = span->method;
@@ -66,6 +84,11 @@ static void begin_window(struct recorder *recorder)
 	recorder->clock_offset_ns =
 		(int64_t)(now_ns(CLOCK_REALTIME) - recorder->window_start_ns);
 	memset(&recorder->counts, 0, sizeof(recorder->counts));
+}
+
+static bool writes_files(const struct recorder *recorder)
+{
+	return recorder->output.folder[0] != '\0';
 }
 
 static void add_span(void *json, const struct known_span *span)
@@ -84,7 +107,7 @@ static void encode_spans(struct recorder *recorder, void **bytes,
 {
 	struct trace_json *json = NULL;
 
-	if (spans_ended(recorder->spans))
+	if (writes_files(recorder) && spans_ended(recorder->spans))
 		json = trace_json_create(recorder->service,
 					 recorder->clock_offset_ns);
 	spans_close_window(recorder->spans, json ? add_span : forget_span,
@@ -95,22 +118,32 @@ static void encode_spans(struct recorder *recorder, void **bytes,
 	trace_json_destroy(json);
 }
 
+/* To a server, if there is one, and for a file, if it is to be written. */
 static void encode_profile(struct recorder *recorder, uint64_t end_ns,
 			   void **bytes, size_t *len_bytes)
 {
-	struct pprof_times times = {
-		.start_ns = recorder->window_start_ns +
-			    (uint64_t)recorder->clock_offset_ns,
-		.duration_ns = end_ns - recorder->window_start_ns,
-		.period_ns = 1000000000u / recorder->config->rate_hz,
-	};
 	struct comments comments;
+	struct pusher_profile profile = {
+		.window = &recorder->window,
+		.times.start_ns = recorder->window_start_ns +
+				  (uint64_t)recorder->clock_offset_ns,
+		.times.duration_ns = end_ns - recorder->window_start_ns,
+		.times.period_ns = 1000000000u / recorder->config->rate_hz,
+		.comments = comments.lines,
+		.service = recorder->service,
+	};
+	int error = 0;
 
 	if (recorder->window.sample_count == 0)
 		return;
 	comments_make(&comments, recorder);
-	if (pprof_encode(&recorder->window, &times, comments.lines, bytes,
-			 len_bytes) != 0)
+	if (recorder->pusher)
+		error = pusher_take(recorder->pusher, &profile);
+	if (writes_files(recorder) &&
+	    pprof_encode(&recorder->window, &profile.times, comments.lines,
+			 bytes, len_bytes) != 0)
+		error = -ENOMEM;
+	if (error)
 		log_message(CONFIG_LOG_ERROR, "no memory for %s",
 			    "the profile of a window: it is lost");
 }

@@ -13,6 +13,7 @@
 #include "exporter/late.h"
 #include "exporter/output.h"
 #include "exporter/processes.h"
+#include "exporter/pusher.h"
 #include "exporter/spans.h"
 #include "exporter/window.h"
 #include "preload/config.h"
@@ -36,6 +37,8 @@ struct recorder {
 	struct spans *spans;
 	struct window window;
 	struct output output;
+	struct pusher *pusher;       /* NULL: none; set after init */
+	struct upload_counts pushed; /* at the last window's end */
 	const char *program; /* as the starter named it; set before init */
 	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
 	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
@@ -45,8 +48,8 @@ struct recorder {
 	struct stack stack;                  /* of the sample at hand */
 };
 
-/* `output_folder` is absolute and outlives the recorder. Returns 0 or
- * -ENOMEM. */
+/* `output_folder` is absolute, or "" to write no files, and outlives the
+ * recorder. Returns 0 or -ENOMEM. */
 int recorder_init(struct recorder *recorder, const struct config *config,
 		  struct ring *ring, const char *output_folder);
 void recorder_fini(struct recorder *recorder);

@@ -80,6 +80,21 @@ void strings_fini(struct strings *strings)
 	memset(strings, 0, sizeof(*strings));
 }
 
+void strings_cut(struct strings *strings, uint32_t count)
+{
+	while (strings->count > count) {
+		const char *text = strings->texts[--strings->count];
+		struct string_entry *entry;
+
+		HASH_FIND_STR(strings->by_text, text, entry);
+		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
+		HASH_DELETE(hh, strings->by_text, entry);
+		strings->bytes -= strlen(text);
+		free(entry->text);
+		free(entry);
+	}
+}
+
 uint32_t strings_intern(struct strings *strings, const char *text)
 {
 	struct string_entry *entry;

@@ -22,6 +22,9 @@ struct strings {
 int strings_init(struct strings *strings);
 void strings_fini(struct strings *strings);
 
+/* Forgets all texts whose index is `count` or higher. */
+void strings_cut(struct strings *strings, uint32_t count);
+
 /* The index of a text, which is copied when it is new. Without memory: 0. */
 uint32_t strings_intern(struct strings *strings, const char *text);
 

@@ -29,6 +29,9 @@
 struct window_labels {
 	uint8_t span_id[SPAN_ID_BYTES];
 	uint8_t trace_id[TRACE_ID_BYTES];
+	/* Instead of span_id in what is pushed. It follows from the span, so
+	 * that samples are not told apart by it. */
+	uint8_t pushed_id[SPAN_ID_BYTES];
 	const char *span_name; /* NULL: no label */
 	uint32_t pid;
 };
