@@ -132,15 +132,16 @@ class Output:
 
 
 @functools.lru_cache(maxsize=None)
-def messages():
-    """The module that protoc makes of profile.proto."""
+def messages(name="profile"):
+    """The module that protoc makes of profile.proto, or of another of the
+    exporter's."""
     with tempfile.TemporaryDirectory(prefix="spanprof-proto-") as folder:
         subprocess.run(["protoc", f"--proto_path={ROOT / 'exporter'}",
-                        f"--python_out={folder}", "profile.proto"], check=True)
-        path = pathlib.Path(folder) / "profile_pb2.py"
-        spec = importlib.util.spec_from_file_location("profile_pb2", path)
+                        f"--python_out={folder}", f"{name}.proto"], check=True)
+        path = pathlib.Path(folder) / f"{name}_pb2.py"
+        spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
-        sys.modules["profile_pb2"] = module
+        sys.modules[path.stem] = module
         spec.loader.exec_module(module)
         return module
 
@@ -159,10 +160,12 @@ def decode(path):
 
 
 class _Checker:
-    """The rules for one profile."""
+    """The rules for one profile. One that is pushed may lack ids, and samples
+    that differed by them need not be added up: a server does that."""
 
-    def __init__(self, path, message):
+    def __init__(self, path, message, pushed=False):
         self.path = path
+        self.pushed = pushed
         self.message = message
         self.strings = message.string_table
 
@@ -260,13 +263,17 @@ class _Checker:
         return labels
 
     def check_labels(self, labels):
+        for key, digits in (("span_id", 16), ("trace_id", 32)):
+            self.require(key not in labels or is_id(labels[key], digits),
+                         labels)
+        self.require("span_id" in labels or "trace_id" not in labels,
+                     "a trace without a span", labels)
+        if self.pushed:
+            return
         self.require(("span_id" in labels) == ("trace_id" in labels),
                      "only one of the ids", labels)
         self.require("span_id" in labels or "span_name" not in labels,
                      "a name without a span", labels)
-        if "span_id" in labels:
-            self.require(is_id(labels["span_id"], 16), labels)
-            self.require(is_id(labels["trace_id"], 32), labels)
 
     def check_all(self):
         self.check_strings()
@@ -284,7 +291,8 @@ class _Checker:
         for sample in self.message.sample:
             labels = self.labels(sample)
             identity = tuple(sample.location_id), tuple(sorted(labels.items()))
-            self.require(identity not in seen, "not aggregated", labels)
+            self.require(identity not in seen or self.pushed,
+                         "not aggregated", labels)
             seen.add(identity)
             stack = sum((frames[n] for n in sample.location_id), ())
             yield Sample(stack, sample.value[0], sample.value[1],
@@ -309,6 +317,13 @@ def is_id(text, digits):
 def read_profile(path):
     """All samples of one file, checked, and its comments."""
     checker = _Checker(path, decode(path))
+    checker.check_all()
+    return list(checker.samples()), checker.comments()
+
+
+def check_pushed(message):
+    """All samples of a profile that was pushed, and its comments."""
+    checker = _Checker("push", message, pushed=True)
     checker.check_all()
     return list(checker.samples()), checker.comments()
 
