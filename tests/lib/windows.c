@@ -102,7 +102,8 @@ const Perftools__Profiles__Profile *
 windows_profile_with(const char *const *comments)
 {
 	struct pprof_times times = {UINT64_C(1700000000000000000),
-				    UINT64_C(10000000000), 10000000};
+				    UINT64_C(10000000000), 10000000,
+				    PPROF_IDS_LOCAL};
 	void *bytes = NULL;
 	size_t length = 0;
 	const char *fault;
