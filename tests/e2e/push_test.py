@@ -201,10 +201,8 @@ class SecretsTest(unittest.TestCase):
                 "PYROSCOPE_AUTH_TOKEN": self.TOKEN}
         bearer = {"PYROSCOPE_AUTH_TOKEN": self.TOKEN,
                   "PYROSCOPE_HTTP_HEADERS": headers}
-        own = {"PYROSCOPE_HTTP_HEADERS":
-               f'{{"authorization": "Own {self.KEY}"}}', **bearer}
-        own["PYROSCOPE_HTTP_HEADERS"] = \
-            f'{{"authorization": "Own {self.KEY}"}}'
+        own = {**bearer, "PYROSCOPE_HTTP_HEADERS":
+               f'{{"authorization": "Own {self.KEY}"}}'}
         for expected, env in ((basic, user),
                               (f"Bearer {self.TOKEN}", bearer),
                               (f"Own {self.KEY}", own),
@@ -261,7 +259,10 @@ class TroubleTest(unittest.TestCase):
                        Answer(429, {"Retry-After": "1"})):
             with self.subTest(answer=answer):
                 served = self.check_recovered(answer, 1)
-                self.assertEqual(served.log.count("will be tried again"), 1)
+                # libcurl itself tries again when a connection that was kept
+                # is found dead.
+                self.assertEqual(served.log.count("will be tried again"),
+                                 0 if answer.fault else 1)
 
     def test_retry_after_is_obeyed(self):
         with Recorder() as server:
