@@ -15,8 +15,8 @@
 #include "exporter/destination.h"
 
 /* Instead of a status. */
-#define HTTP_STATUS_IO 0     /* no connection, no answer, no name, no time */
-#define HTTP_STATUS_NEVER -1 /* it won't be better: a certificate, ... */
+#define HTTP_STATUS_IO 0       /* no connection, no answer, no name, no time */
+#define HTTP_STATUS_NEVER (-1) /* it won't be better: a certificate, ... */
 
 struct http_request {
 	const char *path; /* behind the destination's URL */

@@ -168,13 +168,15 @@ void server_push(struct server *server, const struct server_body *body,
 
 bool server_version_keeps_trace_id(const char *version)
 {
-	unsigned major = 0;
-	unsigned minor = 0;
+	const char *text = version + (*version == 'v');
+	char *end;
+	unsigned long major = strtoul(text, &end, 10);
+	unsigned long minor;
 
-	if (*version == 'v')
-		version++;
-	return sscanf(version, "%3u.%3u", &major, &minor) == 2 &&
-	       (major > 2 || (major == 2 && minor >= 1));
+	if (end == text || *end != '.')
+		return false;
+	minor = strtoul(end + 1, NULL, 10);
+	return major > 2 || (major == 2 && minor >= 1);
 }
 
 void server_ask_version(struct server *server)

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/config.h"
 #include "preload/rendezvous.h"
 #include "supervisor/child.h"
 
@@ -219,11 +220,15 @@ static void summarize(const struct supervisor *supervisor)
 		return;
 	if (!output || !*output)
 		output = "spanprof.out";
-	fprintf(stderr,
-		"spanprof: %llu samples, %llu requests; see: spanprof spans "
-		"%s\n",
+	fprintf(stderr, "spanprof: %llu samples, %llu requests",
 		(unsigned long long)header->counters[RING_SAMPLES],
-		(unsigned long long)header->counters[RING_SPANS], output);
+		(unsigned long long)header->counters[RING_SPANS]);
+	/* The address may hold a password. */
+	if (config_server(environ) && !getenv("SPANPROF_OUTPUT"))
+		fprintf(stderr, "; pushed to a server, see SPANPROF_LOG "
+				"for what it answered\n");
+	else
+		fprintf(stderr, "; see: spanprof spans %s\n", output);
 }
 
 /* Ends as the program did. */
