@@ -13,6 +13,7 @@
 #include "tests/lib/unit.h"
 
 struct windows windows;
+enum pprof_ids windows_ids;
 
 static Perftools__Profiles__Profile *profile;
 static size_t profile_bytes;
@@ -50,6 +51,7 @@ static void fill_map(void)
 
 void windows_begin(void)
 {
+	windows_ids = PPROF_IDS_LOCAL;
 	if (windows.map) {
 		window_fini(&windows.window);
 		address_map_destroy(windows.map);
@@ -103,7 +105,7 @@ windows_profile_with(const char *const *comments)
 {
 	struct pprof_times times = {UINT64_C(1700000000000000000),
 				    UINT64_C(10000000000), 10000000,
-				    PPROF_IDS_LOCAL};
+				    windows_ids};
 	void *bytes = NULL;
 	size_t length = 0;
 	const char *fault;

@@ -31,6 +31,9 @@ void windows_set_stack(uint64_t leaf, ...);
 struct window_sample windows_weight(uint8_t span, const char *name,
 				    uint64_t count, uint64_t cpu_ns);
 
+/* Which ids the profile is to bear; windows_begin sets the local ones. */
+extern enum pprof_ids windows_ids;
+
 /* Encodes it, checks all that profile_check knows, and decodes it. It lives
  * until the next call. */
 const Perftools__Profiles__Profile *windows_profile(void);

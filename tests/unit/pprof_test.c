@@ -226,3 +226,39 @@ TEST(the_deepest_stack_is_told_whole)
 		  WINDOW_TRUNCATED);
 	CHECK_STR(profile_frame(p, p->sample[0], 998), "[app+0x4003e6]");
 }
+
+TEST(pushed_ids_replace_our_own_and_leave_no_trace_of_them)
+{
+	struct window_sample weight = windows_weight(0xa1, "GET", 1, 10);
+	const profile_message *p;
+
+	windows_begin();
+	windows_set_stack(LIB + 8, UINT64_C(0));
+	memset(weight.labels.pushed_id, 0xb2, SPAN_ID_BYTES);
+	CHECK(add(weight, COMPLETE));
+	for (windows_ids = PPROF_IDS_PUSHED_ALL;; windows_ids--) {
+		p = windows_profile();
+		CHECK_STR(profile_label(p, p->sample[0], "span_id"),
+			  windows_ids == PPROF_IDS_LOCAL ? "a1a1a1a1a1a1a1a1"
+							 : "b2b2b2b2b2b2b2b2");
+		CHECK_EQ(p->sample[0]->n_label,
+			 windows_ids == PPROF_IDS_PUSHED ? 3 : 4);
+		for (size_t i = 0; i < p->n_string_table; i++)
+			CHECK(windows_ids == PPROF_IDS_LOCAL ||
+			      strcmp(p->string_table[i], "a1a1a1a1a1a1a1a1"));
+		if (windows_ids == PPROF_IDS_LOCAL)
+			break;
+	}
+}
+
+TEST(a_sample_without_an_id_to_push_has_no_trace_id_either)
+{
+	const profile_message *p;
+
+	windows_begin();
+	windows_set_stack(LIB + 8, UINT64_C(0));
+	CHECK(add(windows_weight(0xa1, "GET", 1, 10), COMPLETE));
+	windows_ids = PPROF_IDS_PUSHED_ALL;
+	p = windows_profile();
+	CHECK_EQ(p->sample[0]->n_label, 2); /* span_name and pid */
+}
