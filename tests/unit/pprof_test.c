@@ -245,7 +245,8 @@ TEST(pushed_ids_replace_our_own_and_leave_no_trace_of_them)
 			 windows_ids == PPROF_IDS_PUSHED ? 3 : 4);
 		for (size_t i = 0; i < p->n_string_table; i++)
 			CHECK(windows_ids == PPROF_IDS_LOCAL ||
-			      strcmp(p->string_table[i], "a1a1a1a1a1a1a1a1"));
+			      strcmp(p->string_table[i], "a1a1a1a1a1a1a1a1") !=
+				      0);
 		if (windows_ids == PPROF_IDS_LOCAL)
 			break;
 	}
