@@ -6,6 +6,7 @@
 #include "tests/lib/agent.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -193,4 +194,11 @@ void agent_burn_ns(int64_t ns)
 		for (int i = 0; i < 1000; i++)
 			__asm__ volatile("" ::: "memory");
 	}
+}
+
+void agent_run_first(bool first)
+{
+	struct sched_param param = {.sched_priority = first ? 1 : 0};
+
+	sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &param);
 }

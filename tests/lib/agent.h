@@ -6,6 +6,7 @@
 #ifndef TESTS_LIB_AGENT_H
 #define TESTS_LIB_AGENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "preload/process.h"
@@ -49,5 +50,13 @@ int64_t agent_cpu_ns(void);
 
 /* Burns so much of it. */
 void agent_burn_ns(int64_t ns);
+
+/*
+ * Whether the calling thread, and those that it makes, run before all others,
+ * as far as the user may ask for that. Not for more than a second. Kernels
+ * notice the expiry of CPU timers at ticks alone, and on a crowded processor
+ * ticks may miss a thread for a second and more.
+ */
+void agent_run_first(bool first);
 
 #endif

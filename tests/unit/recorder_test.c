@@ -147,7 +147,6 @@ static void finish(void)
 __attribute__((noipa)) void burn_for_request(void);
 __attribute__((noipa)) void burn_for_nobody(void);
 
-/* On a busy machine the ticks that find samples may miss a thread for long. */
 static void burn_until_sampled(uint64_t times)
 {
 	uint64_t until = agent_count(RING_SAMPLES) + times;
@@ -211,9 +210,11 @@ TEST(a_programs_time_comes_out_under_its_functions_and_spans)
 	agent_begin_alive();
 	begin_recorder();
 	request = begin_request();
+	agent_run_first(true);
 	burn_for_request();
 	scope_end_app(thread_self_app(), request, how);
 	burn_for_nobody();
+	agent_run_first(false);
 	handler_block_sig(1);
 	process_end_app();
 	clock = thread_self_app()->accounted_ns;
