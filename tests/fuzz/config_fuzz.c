@@ -69,7 +69,8 @@ static void check_ranges(const struct config *config)
 	check_text(config->output, sizeof(config->output));
 	check_text(config->service, sizeof(config->service));
 	check_text(config->log, sizeof(config->log));
-	DEMAND(config->output[0]);
+	DEMAND(config->trace_id >= CONFIG_TRACE_ID_AUTO &&
+	       config->trace_id <= CONFIG_TRACE_ID_FALSE);
 }
 
 /* The exporter reads what the library has read, and both must agree. */
@@ -79,6 +80,7 @@ static void check_same(const struct config *a, const struct config *b)
 	DEMAND(a->rate_hz == b->rate_hz);
 	DEMAND(a->interval_ms == b->interval_ms);
 	DEMAND(a->spans == b->spans);
+	DEMAND(a->trace_id == b->trace_id);
 	DEMAND(a->log_level == b->log_level);
 	DEMAND(a->output_max_bytes == b->output_max_bytes);
 	DEMAND(strcmp(a->output, b->output) == 0);
@@ -98,6 +100,8 @@ static void check_configuration(char *const *environment)
 	config_read(&two, environment, NULL, NULL);
 	check_ranges(&one);
 	check_same(&one, &two);
+	/* Profiles always have somewhere to go. */
+	DEMAND(one.output[0] || config_server(environment));
 	DEMAND(warnings <= ENTRIES_MAX);
 }
 
