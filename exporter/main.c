@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/clock.h"
 #include "exporter/confine.h"
 #include "exporter/join.h"
 #include "exporter/log.h"
@@ -52,14 +53,6 @@ struct exporter {
 	uint64_t empty_since_ns;
 	char folder[PATH_MAX];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void refused(void *context, const struct config_warning *warning)
 {
@@ -171,8 +164,8 @@ static bool is_over(struct exporter *exporter)
 	if (exporter->supervised && getppid() == exporter->parent)
 		return false;
 	if (!exporter->empty_since_ns)
-		exporter->empty_since_ns = now_ns();
-	return now_ns() > exporter->empty_since_ns + patience;
+		exporter->empty_since_ns = now_ns(CLOCK_MONOTONIC);
+	return now_ns(CLOCK_MONOTONIC) > exporter->empty_since_ns + patience;
 }
 
 static int next_timeout(int timeout_ms, long records)
@@ -195,7 +188,8 @@ static void serve(struct exporter *exporter)
 		if (exporter->recorder.processes.live == 0 &&
 		    has_processes(exporter))
 			timeout_ms = BUSY_MS / 10;
-		atomic_store(&header->exporter_beat_ns, now_ns());
+		atomic_store(&header->exporter_beat_ns,
+			     now_ns(CLOCK_MONOTONIC));
 	} while (!is_over(exporter));
 }
 

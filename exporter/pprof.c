@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "exporter/gzip.h"
+#include "exporter/ids.h"
 #include "exporter/profile.pb-c.h"
 
 typedef Perftools__Profiles__Profile profile_message;
@@ -102,26 +103,6 @@ static void release(struct tables *t)
 	free(t->mapping_pointers);
 }
 
-static void hex(char *to, const uint8_t *bytes, size_t count)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < count; i++) {
-		*to++ = digits[bytes[i] >> 4];
-		*to++ = digits[bytes[i] & 15];
-	}
-	*to = '\0';
-}
-
-static bool is_set(const uint8_t *id, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++) {
-		if (id[i])
-			return true;
-	}
-	return false;
-}
-
 static label_message *add_label(struct encoder *e, uint32_t key)
 {
 	label_message *label = &e->t.labels[e->label];
@@ -137,9 +118,9 @@ static void add_id(struct encoder *e, uint32_t key, const uint8_t *id,
 {
 	char text[2 * TRACE_ID_BYTES + 1];
 
-	if (!is_set(id, bytes))
+	if (!id_is_set(id, bytes))
 		return;
-	hex(text, id, bytes);
+	id_to_hex(text, id, bytes);
 	add_label(e, key)->str = strings_intern(&e->window->strings, text);
 }
 
@@ -150,7 +131,7 @@ static void add_ids(struct encoder *e, const struct window_labels *labels)
 
 	add_id(e, e->span_id, span, SPAN_ID_BYTES);
 	if (e->ids == PPROF_IDS_LOCAL ||
-	    (e->ids == PPROF_IDS_PUSHED_ALL && is_set(span, SPAN_ID_BYTES)))
+	    (e->ids == PPROF_IDS_PUSHED_ALL && id_is_set(span, SPAN_ID_BYTES)))
 		add_id(e, e->trace_id, labels->trace_id, TRACE_ID_BYTES);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "exporter/clock.h"
 #include "exporter/comments.h"
 #include "exporter/log.h"
 #include "exporter/pprof.h"
@@ -27,14 +28,6 @@
  * believed, and sums must not overflow. */
 #define WEIGHT_MAX_NS UINT64_C(86400000000000)
 #define WEIGHT_MAX_COUNT 1000000u
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t at_most(uint64_t value, uint64_t most)
 {
@@ -66,14 +59,17 @@ static void fill_labels(const struct recorder *recorder,
 				    ? context->span_id
 				    : context->root_id;
 	const struct known_span *span;
+	const struct known_span *root;
 
 	if (recorder->config->spans == CONFIG_SPANS_NONE)
 		return;
 	memcpy(labels->span_id, id, SPAN_ID_BYTES);
 	memcpy(labels->trace_id, context->trace_id, TRACE_ID_BYTES);
-	fill_pushed_id(context, spans_find(recorder->spans, context->root_id),
-		       labels);
 	span = spans_find(recorder->spans, id);
+	root = id == context->root_id
+		       ? span
+		       : spans_find(recorder->spans, context->root_id);
+	fill_pushed_id(context, root, labels);
 	if (span && span->method[0])
 		labels->span_name = span->method;
 }

@@ -13,6 +13,7 @@
 #define uthash_nonfatal_oom(entry) ((entry)->refused = true)
 #include <uthash.h>
 
+#include "exporter/ids.h"
 #include "exporter/utf8.h"
 
 struct entry {
@@ -75,19 +76,12 @@ static struct entry *lookup(const struct spans *spans,
 	return entry;
 }
 
-static bool is_none(const uint8_t id[SPAN_ID_BYTES])
-{
-	static const uint8_t none[SPAN_ID_BYTES];
-
-	return memcmp(id, none, SPAN_ID_BYTES) == 0;
-}
-
 static struct entry *add(struct spans *spans,
 			 const struct span_context *context)
 {
 	struct entry *entry;
 
-	if (is_none(context->span_id) ||
+	if (!id_is_set(context->span_id, SPAN_ID_BYTES) ||
 	    HASH_COUNT(spans->by_id) >= SPANS_MAX ||
 	    lookup(spans, context->span_id) ||
 	    !(entry = calloc(1, sizeof(*entry)))) {

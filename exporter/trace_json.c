@@ -15,6 +15,7 @@
 #include <yajl/yajl_gen.h>
 
 #include "exporter/gzip.h"
+#include "exporter/ids.h"
 #include "exporter/utf8.h"
 #include "preload/version.h"
 
@@ -60,14 +61,9 @@ static void put_number(struct trace_json *json, uint64_t number)
 
 static void put_id(struct trace_json *json, const uint8_t *id, size_t bytes)
 {
-	static const char digits[] = "0123456789abcdef";
 	char text[2 * TRACE_ID_BYTES + 1];
 
-	for (size_t i = 0; i < bytes; i++) {
-		text[2 * i] = digits[id[i] >> 4];
-		text[2 * i + 1] = digits[id[i] & 15];
-	}
-	text[2 * bytes] = '\0';
+	id_to_hex(text, id, bytes);
 	put_text(json, text);
 }
 
@@ -162,20 +158,13 @@ static void put_attributes(struct trace_json *json,
 	close_list(json);
 }
 
-static bool has_parent(const struct known_span *span)
-{
-	static const uint8_t none[SPAN_ID_BYTES];
-
-	return memcmp(span->context.parent_id, none, SPAN_ID_BYTES) != 0;
-}
-
 static void put_ids(struct trace_json *json, const struct known_span *span)
 {
 	put_text(json, "traceId");
 	put_id(json, span->context.trace_id, TRACE_ID_BYTES);
 	put_text(json, "spanId");
 	put_id(json, span->context.span_id, SPAN_ID_BYTES);
-	if (!has_parent(span))
+	if (!id_is_set(span->context.parent_id, SPAN_ID_BYTES))
 		return;
 	put_text(json, "parentSpanId");
 	put_id(json, span->context.parent_id, SPAN_ID_BYTES);

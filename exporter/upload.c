@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "exporter/clock.h"
 #include "exporter/retry.h"
 
 #define MS_NS UINT64_C(1000000)
@@ -31,14 +32,6 @@ struct upload {
 	uint64_t last_ns; /* when to end, CLOCK_MONOTONIC; 0: not yet */
 	struct upload_counts counts;
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Waits for a change; returns false when the time is over. */
 static bool wait_until_locked(struct upload *upload, uint64_t time_ns)

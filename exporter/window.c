@@ -17,6 +17,7 @@
 #include <uthash.h>
 
 #include "exporter/demangle.h"
+#include "exporter/ids.h"
 #include "exporter/utf8.h"
 
 /* One table serves mappings, functions, locations and samples: an index by a
@@ -101,10 +102,9 @@ static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
 static uint32_t intern_build_id(struct window *window,
 				const struct module *module)
 {
-	char hex[2 * MODULE_BUILD_ID_BYTES + 1] = "";
+	char hex[2 * MODULE_BUILD_ID_BYTES + 1];
 
-	for (uint32_t i = 0; i < module->build_id_bytes; i++)
-		snprintf(hex + (size_t)2 * i, 3, "%02x", module->build_id[i]);
+	id_to_hex(hex, module->build_id, module->build_id_bytes);
 	return strings_intern(&window->strings, hex);
 }
 
@@ -304,9 +304,7 @@ static void write_key(uint32_t *key, const struct window_sample *weight,
 
 static bool has_span(const struct window_labels *labels)
 {
-	static const uint8_t none[SPAN_ID_BYTES];
-
-	return memcmp(labels->span_id, none, SPAN_ID_BYTES) != 0;
+	return id_is_set(labels->span_id, SPAN_ID_BYTES);
 }
 
 /* A server refuses a sample without a value. */
