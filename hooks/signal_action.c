@@ -88,47 +88,21 @@ static sighandler_t set_simply(sighandler_t handler, int flags)
 	return (sighandler_t)before.handler;
 }
 
-EXPORT sighandler_t signal(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, SA_RESTART);
-	return REAL(signal)(number, handler);
-}
+/* A shim of this kind. */
+#define SIMPLE(name, flags)                                        \
+	EXPORT sighandler_t name(int number, sighandler_t handler) \
+	{                                                          \
+		if (is_ours(number))                               \
+			return set_simply(handler, flags);         \
+		return REAL(name)(number, handler);                \
+	}
 
-EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, SA_RESTART);
-	return REAL(bsd_signal)(number, handler);
-}
-
-EXPORT sighandler_t ssignal(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, SA_RESTART);
-	return REAL(ssignal)(number, handler);
-}
-
-EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, (int)SA_RESETHAND | SA_NODEFER);
-	return REAL(__sysv_signal)(number, handler);
-}
-
-EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, (int)SA_RESETHAND | SA_NODEFER);
-	return REAL(sysv_signal)(number, handler);
-}
-
-EXPORT sighandler_t sigset(int number, sighandler_t handler)
-{
-	if (is_ours(number))
-		return set_simply(handler, 0);
-	return REAL(sigset)(number, handler);
-}
+SIMPLE(signal, SA_RESTART)
+SIMPLE(bsd_signal, SA_RESTART)
+SIMPLE(ssignal, SA_RESTART)
+SIMPLE(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
+SIMPLE(sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
+SIMPLE(sigset, 0)
 
 EXPORT int sigignore(int number)
 {

@@ -8,9 +8,6 @@
  * Runs on: the program's threads.
  */
 #undef _FORTIFY_SOURCE
-/* glibc declares the array of poll as written only; we read which descriptors
- * it names. */
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
