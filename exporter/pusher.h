@@ -2,7 +2,7 @@
 /*
  * Pushes windows to a Pyroscope.
  *
- * The bodies are encoded here and now; a thread delivers them.
+ * The profiles are encoded here and now; a thread delivers them.
  */
 #ifndef EXPORTER_PUSHER_H
 #define EXPORTER_PUSHER_H
