@@ -5,6 +5,7 @@
 # make check      unit tests, fuzzing corpora, checks of the object code, e2e
 # make lint       style, warnings, clang-tidy
 # make bench      what it costs
+# make pyroscope  whether a real one finds what is pushed: SERVER=http://HOST
 # make fuzz       fuzzes each parser for FUZZ_SECONDS
 # make install    PREFIX=/usr/local, DESTDIR=
 #
@@ -74,7 +75,8 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench fuzz install clean test-programs
+.PHONY: all demo everything check unit lint bench pyroscope fuzz install clean \
+	test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -229,6 +231,10 @@ $(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
 
 bench: all $(B)/bench/micro $(B)/bench/http1_bench
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
+
+pyroscope: all $(B)/servers/burn
+	$(Q)SPANPROF_BUILD=$(B) SERVER='$(SERVER)' TENANT='$(TENANT)' \
+		tests/pyroscope/check.py
 
 lint:
 	$(Q)scripts/lint
