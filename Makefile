@@ -183,7 +183,12 @@ $(B)/servers/%:
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $(filter %.c,$^) -lpthread
 
-test-programs: $(B)/servers/burn $(B)/servers/blockstore
+$(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
+
+test-programs: $(B)/servers/burn $(B)/servers/blockstore $(B)/drivers/pushing
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)

@@ -25,16 +25,17 @@
 #define ASK_TIMEOUT_MS 2000
 #define ASK_MAX 5u
 
-/* How long a server that only has /ingest is not asked for more. */
-#define PUSH_AGAIN_NS UINT64_C(600000000000)
+/* After so many profiles by /ingest a push is tried again: ten minutes of them,
+ * at the usual interval. */
+#define PUSH_AGAIN 60u
 
 struct server {
 	struct destination destination;
 	struct http *http;
-	bool by_ingest;         /* that worked last... */
-	uint64_t push_again_ns; /* ...and push is tried from then on,
-				   CLOCK_MONOTONIC */
-	bool has_answered;      /* about its version */
+	unsigned by_ingest; /* since it turned out that there is no push, and
+			       /ingest works; 0: there is */
+	bool told_ingest;
+	bool has_answered; /* about its version */
 	unsigned asked;
 	_Atomic bool keeps_trace_id; /* written by the uploading thread, read
 					by the main one */
@@ -62,6 +63,7 @@ static const char *fix_for(const struct http_answer *answer)
 		       "tenant (SPANPROF_TENANT_ID)";
 	case 404:
 	case 405:
+	case 501:
 		return "neither push.v1.PusherService nor /ingest is at this "
 		       "URL; check SPANPROF_SERVER";
 	case 407:
@@ -214,14 +216,14 @@ static bool is_missing(const struct http_answer *answer)
 
 static void remember_way(struct server *server, bool by_ingest)
 {
-	if (by_ingest && !server->by_ingest)
+	if (by_ingest && !server->by_ingest && !server->told_ingest) {
+		server->told_ingest = true;
 		log_message(CONFIG_LOG_INFO,
 			    "%s has no push.v1.PusherService: profiles go to "
 			    "its /ingest",
 			    server->destination.url);
-	if (by_ingest && !server->by_ingest)
-		server->push_again_ns = now_ns(CLOCK_MONOTONIC) + PUSH_AGAIN_NS;
-	server->by_ingest = by_ingest;
+	}
+	server->by_ingest = by_ingest ? server->by_ingest + 1 : 0;
 }
 
 static void refuse_web_page(struct http_answer *answer)
@@ -234,21 +236,26 @@ static void refuse_web_page(struct http_answer *answer)
 		 "a web page came back: no Pyroscope is there");
 }
 
+/* Never 0, which libcurl takes for no bound at all. */
+static long left_ms(uint64_t start_ns, long timeout_ms)
+{
+	long took_ms = (long)((now_ns(CLOCK_MONOTONIC) - start_ns) / 1000000u);
+
+	return took_ms < timeout_ms ? timeout_ms - took_ms : 1;
+}
+
 void server_push(struct server *server, const struct server_profile *profile,
 		 long timeout_ms, struct http_answer *answer)
 {
 	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
-	bool by_ingest = server->by_ingest && start_ns < server->push_again_ns;
+	bool by_ingest;
 
-	server->by_ingest = by_ingest;
+	if (server->by_ingest > PUSH_AGAIN)
+		server->by_ingest = 0;
+	by_ingest = server->by_ingest > 0;
 	for (unsigned ways = 0; ways < 2; ways++) {
-		long took_ms =
-			(long)((now_ns(CLOCK_MONOTONIC) - start_ns) / 1000000u);
-
-		if (took_ms >= timeout_ms)
-			break;
 		(by_ingest ? ingest_now : push_now)(
-			server, profile, timeout_ms - took_ms, answer);
+			server, profile, left_ms(start_ns, timeout_ms), answer);
 		if (!is_missing(answer)) {
 			remember_way(server, by_ingest);
 			break;

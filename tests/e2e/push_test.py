@@ -234,7 +234,8 @@ class SecretsTest(unittest.TestCase):
 
 
 class TroubleTest(unittest.TestCase):
-    """A server that answers once as told, then as it should."""
+    """A server that answers once as told, then as it should. The whole table of
+    answers, without a program, is push_cases_test.py."""
 
     def served(self, server, count=3):
         """Requests over some three windows."""
@@ -253,9 +254,7 @@ class TroubleTest(unittest.TestCase):
             return served
 
     def test_what_passes_is_tried_again(self):
-        for answer in (Answer(408), Answer(429), Answer(500), Answer(502),
-                       Answer(503), Answer(504), Answer(fault="reset"),
-                       Answer(fault="close"),
+        for answer in (Answer(500), Answer(fault="reset"),
                        Answer(429, {"Retry-After": "1"})):
             with self.subTest(answer=answer):
                 served = self.check_recovered(answer, 1)
@@ -271,7 +270,7 @@ class TroubleTest(unittest.TestCase):
             self.assertGreaterEqual(server.times[1] - server.times[0], 2)
 
     def test_what_does_not_pass_is_dropped_and_told_once(self):
-        for status in (400, 401, 403, 404, 405, 413, 415, 422, 301, 307, 204):
+        for status in (401, 422, 307):
             with self.subTest(status=status), Recorder() as server, \
                     Recorder() as other:
                 server.always = Answer(status,
@@ -319,26 +318,6 @@ class TroubleTest(unittest.TestCase):
         self.assertLess(served.end_s, END_S)
         self.assertIn("check SPANPROF_SERVER", served.log)
         self.assertEqual(served.log.count("check SPANPROF_SERVER"), 1)
-
-    def test_loopback_never_goes_through_a_proxy(self):
-        with Recorder() as server, Recorder() as proxy:
-            Served(server, {"http_proxy": proxy.url, "HTTP_PROXY": proxy.url,
-                            "ALL_PROXY": proxy.url}, requests=requests(11, 1))
-            self.assertTrue(server.pushes)
-            self.assertEqual(proxy.requests, [])
-
-    def test_another_host_goes_through_the_proxy_unless_no_proxy(self):
-        for name in ("http_proxy", "HTTP_PROXY"):
-            with self.subTest(name), Recorder() as proxy:
-                class Far:
-                    url = "http://pyroscope.invalid:4040"
-                Served(Far, {name: proxy.url}, requests=requests(12, 1))
-                self.assertTrue(any(path.startswith(Far.url)
-                                    for _, path, _ in proxy.requests))
-                proxy.requests.clear()
-                Served(Far, {name: proxy.url, "NO_PROXY": ".invalid"},
-                       requests=requests(12, 1))
-                self.assertEqual(proxy.requests, [])
 
 
 if __name__ == "__main__":
