@@ -5,6 +5,7 @@
 # make check      unit tests, fuzzing corpora, checks of the object code, e2e
 # make lint       style, warnings, clang-tidy
 # make bench      what it costs
+# make load       a minute of many requests, all of which must arrive
 # make pyroscope  whether a real one finds what is pushed: SERVER=http://HOST
 # make fuzz       fuzzes each parser for FUZZ_SECONDS
 # make install    PREFIX=/usr/local, DESTDIR=
@@ -75,7 +76,7 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench pyroscope fuzz install clean \
+.PHONY: all demo everything check unit lint bench load pyroscope fuzz install clean \
 	test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -177,6 +178,7 @@ BLOCKSTORE_SOURCES := $(wildcard tests/servers/blockstore*.c) \
 SERVER_FLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) -I.
 
 $(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/flood: tests/servers/flood.c
 $(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/%:
 	$(call say,CC,$@)
@@ -188,7 +190,7 @@ $(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
 
-test-programs: $(B)/servers/burn $(B)/servers/blockstore $(B)/drivers/pushing
+test-programs: $(B)/servers/burn $(B)/servers/blockstore $(B)/servers/flood $(B)/drivers/pushing
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
@@ -236,6 +238,9 @@ $(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
 
 bench: all $(B)/bench/micro $(B)/bench/http1_bench
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
+
+load: all test-programs
+	$(Q)SPANPROF_BUILD=$(B) LOAD_SECONDS=60 tests/e2e/push_load_test.py
 
 pyroscope: all $(B)/servers/burn
 	$(Q)SPANPROF_BUILD=$(B) SERVER='$(SERVER)' TENANT='$(TENANT)' \

@@ -106,6 +106,9 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add(&writer, "samples_dropped_no_memory", recorder->counts.dropped);
 	add(&writer, "records_malformed", recorder->intake.malformed);
 	recorder->intake.malformed = 0;
+	add(&writer, "spans_beyond_table",
+	    spans_refused(recorder->spans) - recorder->spans_refused);
+	recorder->spans_refused = spans_refused(recorder->spans);
 	add_pushes(&writer, recorder);
 	comments->lines[writer.used] = NULL;
 }

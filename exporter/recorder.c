@@ -51,7 +51,7 @@ static void fill_pushed_id(const struct span_context *context,
 }
 
 /* The span that labels, and its name. */
-static void fill_labels(const struct recorder *recorder,
+static void fill_labels(struct recorder *recorder,
 			const struct span_context *context,
 			struct window_labels *labels)
 {
@@ -71,7 +71,7 @@ static void fill_labels(const struct recorder *recorder,
 		       : spans_find(recorder->spans, context->root_id);
 	fill_pushed_id(context, root, labels);
 	if (span && span->method[0])
-		labels->span_name = span->method;
+		labels->span_name = names_bound(&recorder->names, span->method);
 }
 
 static void begin_window(struct recorder *recorder)
@@ -378,7 +378,9 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->output.max_bytes = config->output_max_bytes;
 	recorder->spans = spans_create();
 	begin_window(recorder);
-	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
+	if (!recorder->spans || names_init(&recorder->names) != 0)
+		return -ENOMEM;
+	return window_init(&recorder->window);
 }
 
 void recorder_fini(struct recorder *recorder)
@@ -387,6 +389,7 @@ void recorder_fini(struct recorder *recorder)
 	intake_fini(&recorder->intake);
 	late_fini(&recorder->late);
 	window_fini(&recorder->window);
+	names_fini(&recorder->names);
 	spans_destroy(recorder->spans);
 	elf_cache_fini(&recorder->files);
 }

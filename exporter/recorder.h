@@ -11,6 +11,7 @@
 #include "exporter/complete.h"
 #include "exporter/intake.h"
 #include "exporter/late.h"
+#include "exporter/names.h"
 #include "exporter/output.h"
 #include "exporter/processes.h"
 #include "exporter/pusher.h"
@@ -35,6 +36,7 @@ struct recorder {
 	struct elf_cache files;
 	struct late late;
 	struct spans *spans;
+	struct names names;
 	struct window window;
 	struct output output;
 	struct pusher *pusher;       /* NULL: none; set after init */
@@ -45,6 +47,7 @@ struct recorder {
 	int64_t clock_offset_ns;                 /* to the time since 1970 */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
+	uint64_t spans_refused;              /* likewise */
 	struct stack stack;                  /* of the sample at hand */
 };
 

@@ -17,8 +17,6 @@
  * (pkg/validation/limits.go, v2.2). A window is closed before either. */
 #define WINDOW_SAMPLES_MAX 16000u
 #define WINDOW_BYTES_MAX (1900u << 10)
-/* Different values of the label span_name: each becomes a series. */
-#define WINDOW_NAMES_MAX 100u
 
 /* Frames with names of our own. */
 #define WINDOW_UNSAMPLED "[unsampled]"
