@@ -236,7 +236,7 @@ $(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ $(TEST_LIBS)
 
-bench: all $(B)/bench/micro $(B)/bench/http1_bench
+bench: all $(B)/bench/micro $(B)/bench/http1_bench $(B)/bench/export_bench
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
 
 load: all test-programs
