@@ -179,6 +179,7 @@ SERVER_FLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) -I.
 
 $(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/flood: tests/servers/flood.c
+$(B)/servers/forks: tests/servers/forks.c
 $(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/%:
 	$(call say,CC,$@)
@@ -190,7 +191,8 @@ $(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
 
-test-programs: $(B)/servers/burn $(B)/servers/blockstore $(B)/servers/flood $(B)/drivers/pushing
+test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
+	$(B)/drivers/pushing
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
