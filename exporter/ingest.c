@@ -33,16 +33,24 @@ static void put(FILE *to, const char *text)
 		put_byte(to, *text++);
 }
 
+static void put_if(FILE *to, bool good, char byte)
+{
+	if (good)
+		put_byte(to, byte);
+	else
+		fputc('_', to);
+}
+
 static void put_of(FILE *to, const char *text, const char *allowed)
 {
 	for (; *text; text++)
-		put_byte(to, strchr(allowed, *text) ? *text : '_');
+		put_if(to, strchr(allowed, *text) != NULL, *text);
 }
 
 static void put_without(FILE *to, const char *text, const char *refused)
 {
 	for (; *text; text++)
-		put_byte(to, strchr(refused, *text) ? '_' : *text);
+		put_if(to, !strchr(refused, *text), *text);
 }
 
 static const char *service_of(const struct series *series)
