@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 import time
 import urllib.error
@@ -125,6 +126,12 @@ def check(server, service, began, plan, burnt_ns):
                    (f", and others' {sorted(others)}" if others else ""))
     judge.tell(0.9 * burnt_ns <= spans <= total,
                f"the spans together: {spans / ms:.0f} ms")
+    if re.match(r"v?(2\.[2-9]|2\.\d\d|[3-9])", server.version()):
+        trace_id = client.trace_of(plan[0].traceparent)
+        found, names = server.select("SelectMergeStacktraces", service, began,
+                                     traceIdSelector=[trace_id])
+        judge.tell(found and plan[0].function in names,
+                   f"trace {trace_id}: {found / ms:.0f} ms")
     found, names = server.span(service, began, NOBODY)
     judge.tell(not found and not names & set(burn.FUNCTIONS),
                f"another span's answer: {found / ms:.0f} ms")
