@@ -6,9 +6,11 @@ value, ids in upper case, a string twice, no period type - is refused, too."""
 import dataclasses
 import email.parser
 import email.policy
+import functools
 import gzip
 import re
 import urllib.parse
+import zlib
 
 from lib import profile
 
@@ -62,14 +64,42 @@ def check_labels(pairs):
     return labels
 
 
+@functools.lru_cache(maxsize=None)
+def _profile_of_bytes():
+    """The message with bytes for texts: what isn't UTF-8 can be read."""
+    from google.protobuf import (descriptor_pb2, descriptor_pool,
+                                 message_factory)
+    text, data = (descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+                  descriptor_pb2.FieldDescriptorProto.TYPE_BYTES)
+    file = descriptor_pb2.FileDescriptorProto()
+    profile.messages().DESCRIPTOR.CopyToProto(file)
+    for message in file.message_type:
+        for field in message.field:
+            field.type = data if field.type == text else field.type
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    name = profile.messages().Profile.DESCRIPTOR.full_name
+    return message_factory.MessageFactory(pool).GetPrototype(
+        pool.FindMessageTypeByName(name))
+
+
+def check_texts(raw):
+    for text in _profile_of_bytes().FromString(raw).string_table:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise Refused(400, INVALID, "no UTF-8") from error
+
+
 def check_profile(gzipped):
     """The samples and comments of a pprof, and its bytes."""
     from google.protobuf.message import DecodeError
     try:
         raw = _plain(gzipped)
         require(gzipped, "no profile: empty", 500, "unknown")
+        check_texts(raw)
         message = profile.messages().Profile.FromString(raw)
-    except (OSError, EOFError, DecodeError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, DecodeError) as error:
         raise Refused(500, "unknown", f"no profile: {error}") from error
     require(len(raw) <= BURST_BYTES, "rate limit exceeded", 429,
             "resource_exhausted")
@@ -90,7 +120,7 @@ def judge(headers, body, path):
         if headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         request = profile.messages("push").PushRequest.FromString(body)
-    except (OSError, EOFError, DecodeError) as error:
+    except (OSError, EOFError, zlib.error, DecodeError) as error:
         raise Refused(400, INVALID, f"no PushRequest: {error}") from error
     require(request.series, "no profiles received")
     pushes = []
