@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/config.h"
 #include "preload/rendezvous.h"
 #include "supervisor/child.h"
+#include "supervisor/summary.h"
 
 #define STATUS_FAILED 125
 
@@ -210,27 +210,6 @@ static void await_delivery(struct supervisor *supervisor)
 	kill(supervisor->exporter, SIGKILL);
 }
 
-static void summarize(const struct supervisor *supervisor)
-{
-	const struct ring_header *header = &supervisor->ring->header;
-	const char *quiet = getenv("SPANPROF_QUIET");
-	const char *output = getenv("SPANPROF_OUTPUT");
-
-	if ((quiet && *quiet) || !supervisor->ring)
-		return;
-	if (!output || !*output)
-		output = "spanprof.out";
-	fprintf(stderr, "spanprof: %llu samples, %llu requests",
-		(unsigned long long)header->counters[RING_SAMPLES],
-		(unsigned long long)header->counters[RING_SPANS]);
-	/* The address may hold a password. */
-	if (config_server(environ) && !getenv("SPANPROF_OUTPUT"))
-		fprintf(stderr, "; pushed to a server, see SPANPROF_LOG "
-				"for what it answered\n");
-	else
-		fprintf(stderr, "; see: spanprof spans %s\n", output);
-}
-
 /* Ends as the program did. */
 static int pass_on(int status)
 {
@@ -265,7 +244,7 @@ static int run(struct supervisor *supervisor, char **command)
 	while (!supervisor->ended)
 		wait_signal(supervisor, -1);
 	await_delivery(supervisor);
-	summarize(supervisor);
+	summary_print(supervisor->ring);
 	return pass_on(supervisor->status);
 }
 
