@@ -68,7 +68,7 @@ PROTO_HEADERS := $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
 EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
 	$(PROTO_OBJECTS)
-REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
+REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c,program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
 SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
 
