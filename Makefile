@@ -48,6 +48,8 @@ PRELOAD_LINK := -shared -Wl,-soname,libspanprof.so \
 	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--as-needed
 HARDENED := -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2
 HARDENED_LINK := -pie -Wl,-z,relro,-z,now
+# What stands between an image and its program runs whatever libc is there.
+STATIC_LINK := -static-pie -Wl,-z,relro,-z,now
 
 PRELOAD_SOURCES := $(wildcard preload/*.c hooks/*.c sampler/*.c)
 EXPORTER_SOURCES := $(wildcard exporter/*.c)
@@ -68,7 +70,8 @@ PROTO_HEADERS := $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
 EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
 	$(PROTO_OBJECTS)
-REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c,program) \
+REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c \
+	exporter/words.c,program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
 SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
 
@@ -95,7 +98,7 @@ $(B)/spanprof-exporter: $(EXPORTER_OBJECTS)
 
 $(B)/spanprof-supervisor: $(SUPERVISOR_OBJECTS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(HARDENED_LINK) $(LDFLAGS)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN) $(HARDENED_LINK),$(STATIC_LINK)) -o $@ $^ $(LDFLAGS)
 
 $(B)/spanprof: $(REPORT_OBJECTS)
 	$(call say,LINK,$@)
