@@ -4,10 +4,11 @@
  * Runs on: a process of its own, single-threaded; libc only. It parses nothing
  * that the program writes.
  *
- *	spanprof-supervisor EXPORTER LIBRARY PROGRAM [ARGUMENT]...
+ *	spanprof-supervisor [OPTION]... EXPORTER LIBRARY PROGRAM [ARGUMENT]...
  *
- * spanprof-run executes it. Status: the program's own, or death by the same
- * signal; 125 when the supervisor itself fails, 126 and 127 as env(1).
+ * spanprof-run executes it; supervisor/options.h has the options. Status: the
+ *program's own, or death by the same signal; 125 when the supervisor itself
+ *fails, 126 and 127 as env(1).
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/config.h"
 #include "preload/rendezvous.h"
+#include "supervisor/advice.h"
 #include "supervisor/child.h"
+#include "supervisor/options.h"
+#include "supervisor/say.h"
+#include "supervisor/settings.h"
 #include "supervisor/summary.h"
 
 #define STATUS_FAILED 125
@@ -85,9 +91,8 @@ static void add_preload(const char *library)
 
 static void complain(const char *what, int error)
 {
-	fprintf(stderr,
-		"spanprof: %s: %s; the program runs without being profiled\n",
-		what, strerror(error));
+	say("%s: %s; the program runs without being profiled", what,
+	    strerror(error));
 }
 
 /* The ring and the socket are ours, the exporter inherits them. */
@@ -204,9 +209,7 @@ static void await_delivery(struct supervisor *supervisor)
 	}
 	if (!supervisor->exporter)
 		return;
-	fputs("spanprof: the exporter did not finish in time; the last samples "
-	      "are lost\n",
-	      stderr);
+	say("the exporter did not finish in time; the last samples are lost");
 	kill(supervisor->exporter, SIGKILL);
 }
 
@@ -235,11 +238,9 @@ static int run(struct supervisor *supervisor, char **command)
 					&supervisor->program);
 
 	if (error) {
-		fprintf(stderr, "spanprof: cannot run %s: %s\n", command[0],
-			strerror(-error));
 		if (supervisor->exporter)
 			kill(supervisor->exporter, SIGTERM);
-		return error == -ENOENT ? 127 : 126;
+		return advice_not_run(command[0], -error);
 	}
 	while (!supervisor->ended)
 		wait_signal(supervisor, -1);
@@ -248,23 +249,44 @@ static int run(struct supervisor *supervisor, char **command)
 	return pass_on(supervisor->status);
 }
 
+/* --exec: no parent remains; the program's library starts an exporter. */
+static int become_program(char **command)
+{
+	execvp(command[0], command);
+	return advice_not_run(command[0], errno);
+}
+
 int main(int argc, char **argv)
 {
 	struct supervisor supervisor = {.signal_fd = -1};
+	struct options options;
+	struct config config;
+	bool profiled;
 
-	if (argc < 4) {
-		fputs("spanprof-supervisor is started by spanprof-run; see: "
-		      "spanprof-run --help\n",
-		      stderr);
+	say_init();
+	if (argc < 1 || !options_read(&options, argv + 1)) {
+		say_failure("spanprof-supervisor is started by spanprof-run; "
+			    "see: spanprof-run --help");
 		return STATUS_FAILED;
 	}
+	if (!settings_read(&config, &options))
+		return STATUS_FAILED;
 	name_run();
+	profiled = advice_before(&options);
+	if (options.in_place) {
+		if (profiled)
+			add_preload(options.library);
+		return become_program(options.command);
+	}
 	watch_signals(&supervisor);
 	if (supervisor.signal_fd < 0) {
-		fprintf(stderr, "spanprof: signalfd: %s\n", strerror(errno));
+		say_failure("signalfd: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
-	start_exporter(&supervisor, argv[1], argv[3]);
-	add_preload(argv[2]);
-	return run(&supervisor, argv + 3);
+	if (profiled)
+		start_exporter(&supervisor, options.exporter,
+			       options.command[0]);
+	if (supervisor.exporter)
+		add_preload(options.library);
+	return run(&supervisor, options.command);
 }
