@@ -59,7 +59,7 @@ SHARED_SOURCES := preload/config.c preload/rendezvous.c
 
 PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl libcurl
 EXPORTER_LIBS = -lunwind-x86_64 -liberty \
-	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread
+	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread -lm
 REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
 
 objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))

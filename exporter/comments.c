@@ -101,6 +101,8 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add_ring_counts(&writer, recorder);
 	for (unsigned i = 0; i < COMPLETE_RESULTS; i++)
 		add(&writer, stack_names[i], recorder->counts.stacks[i]);
+	add(&writer, "locations_without_symbol",
+	    recorder->window.unnamed_count);
 	add(&writer, "samples_waited_for_modules", recorder->counts.late);
 	add(&writer, "records_of_unknown_processes", recorder->counts.orphans);
 	add(&writer, "samples_dropped_no_memory", recorder->counts.dropped);

@@ -161,18 +161,18 @@ struct upload_counts pusher_counts(struct pusher *pusher)
 	return upload_counts(pusher->upload);
 }
 
-bool pusher_finish(struct pusher *pusher)
+bool pusher_finish(struct pusher *pusher, struct upload_counts *counts)
 {
 	bool ended = upload_finish(pusher->upload, FINISH_MS);
-	struct upload_counts counts = upload_counts(pusher->upload);
-	const uint64_t *lost = counts.lost;
+	const uint64_t *lost = counts->lost;
 
+	*counts = upload_counts(pusher->upload);
 	log_message(CONFIG_LOG_INFO,
 		    "pushed %" PRIu64 " profiles, %" PRIu64
 		    " tries more; lost: %" PRIu64 " refused, %" PRIu64
 		    " after too many tries, %" PRIu64 " too old, %" PRIu64
 		    " for lack of room, %" PRIu64 " at the end",
-		    counts.sent, counts.retried, lost[UPLOAD_REFUSED],
+		    counts->sent, counts->retried, lost[UPLOAD_REFUSED],
 		    lost[UPLOAD_TIRED], lost[UPLOAD_OLD], lost[UPLOAD_FULL],
 		    lost[UPLOAD_END]);
 	if (!ended)

@@ -236,6 +236,7 @@ static bool name_frame(struct window *window, struct address_map *map,
 	bool done;
 
 	if (!symbol) {
+		window->unnamed_count++;
 		name_place(file, frame, place, sizeof(place));
 		return intern_function(window, place, place, function);
 	}

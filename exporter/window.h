@@ -74,6 +74,7 @@ struct window {
 	uint64_t labelled_ns;    /* CPU time under a span... */
 	uint64_t total_ns;       /* ...and in all */
 	uint64_t unsampled_ns;   /* of which no sample shows a stack */
+	uint64_t unnamed_count;  /* locations for which no symbol was found */
 
 	struct window_tables *tables; /* private */
 };

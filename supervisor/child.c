@@ -72,6 +72,7 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int ring_fd = move_up(what->ring_fd);
 	int listen_fd = move_up(what->listen_fd);
+	int summary_fd = move_up(what->summary_fd);
 	sigset_t none;
 
 	pipe_fd = move_up(pipe_fd);
@@ -79,11 +80,13 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
 	dup2(listen_fd, RENDEZVOUS_LISTEN_FD);
+	dup2(summary_fd < 0 ? null : summary_fd, RENDEZVOUS_SUMMARY_FD);
 	/* What the supervisor inherited is the program's. */
-	syscall(SYS_close_range, RENDEZVOUS_LISTEN_FD + 1, ~0u,
+	syscall(SYS_close_range, RENDEZVOUS_SUMMARY_FD + 1, ~0u,
 		CLOSE_RANGE_ON_EXEC);
 	unsetenv("LD_PRELOAD");
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
+	setenv(RENDEZVOUS_REPORT, what->report, 1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execv(what->path, arguments);

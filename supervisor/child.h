@@ -13,9 +13,11 @@ struct child_exporter {
 	const char *program; /* what is profiled, for the service's name */
 	int ring_fd;
 	int listen_fd;
+	int summary_fd;     /* a memfd that it writes its last words into */
+	const char *report; /* how they call the report command */
 };
 
-/* The exporter, with its two descriptors in their places and no preload.
+/* The exporter, with its three descriptors in their places and no preload.
  * Returns 0, or the negative errno with which its execve failed. */
 int child_start_exporter(const struct child_exporter *what, pid_t *pid);
 

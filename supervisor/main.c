@@ -51,6 +51,7 @@ struct supervisor {
 	bool leave;        /* told to end while the tree lives on */
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;
+	int summary_fd;
 	sigset_t before;
 };
 
@@ -96,10 +97,14 @@ static void complain(const char *what, int error)
 }
 
 /* The ring and the socket are ours, the exporter inherits them. */
-static void start_exporter(struct supervisor *supervisor, const char *path,
-			   const char *program)
+static void start_exporter(struct supervisor *supervisor,
+			   const struct options *options)
 {
-	struct child_exporter what = {.path = path, .program = program};
+	struct child_exporter what = {
+		.path = options->exporter,
+		.program = options->command[0],
+		.report = options->report,
+	};
 	char name[RENDEZVOUS_NAME_BYTES];
 	int error = rendezvous_name(name, environ);
 
@@ -111,9 +116,10 @@ static void start_exporter(struct supervisor *supervisor, const char *path,
 		return;
 	}
 	supervisor->ring = rendezvous_map(what.ring_fd);
+	supervisor->summary_fd = what.summary_fd = summary_open();
 	error = child_start_exporter(&what, &supervisor->exporter);
 	if (error)
-		complain(path, -error);
+		complain(options->exporter, -error);
 	close(what.ring_fd);
 	close(what.listen_fd);
 }
@@ -245,7 +251,7 @@ static int run(struct supervisor *supervisor, char **command)
 	while (!supervisor->ended)
 		wait_signal(supervisor, -1);
 	await_delivery(supervisor);
-	summary_print(supervisor->ring);
+	summary_print(supervisor->summary_fd, supervisor->ring);
 	return pass_on(supervisor->status);
 }
 
@@ -258,7 +264,7 @@ static int become_program(char **command)
 
 int main(int argc, char **argv)
 {
-	struct supervisor supervisor = {.signal_fd = -1};
+	struct supervisor supervisor = {.signal_fd = -1, .summary_fd = -1};
 	struct options options;
 	struct config config;
 	bool profiled;
@@ -284,9 +290,10 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	if (profiled)
-		start_exporter(&supervisor, options.exporter,
-			       options.command[0]);
-	if (supervisor.exporter)
+		start_exporter(&supervisor, &options);
+	if (supervisor.exporter) {
+		summary_begin(&config);
 		add_preload(options.library);
+	}
 	return run(&supervisor, options.command);
 }
