@@ -165,15 +165,16 @@ static void account(struct recorder *recorder, const struct output_files *files,
 
 	if (recorder->summary)
 		summary_add_window(recorder->summary, recorder, files, error);
-	if (files->profile || files->spans || recorder->pusher)
-		log_message(CONFIG_LOG_INFO,
-			    "window: %" PRIu64 " ms CPU time, %" PRIu64
-			    " ms of it labelled, %" PRIu64
-			    " ms unsampled, %u different samples, %u locations",
-			    window->total_ns / 1000000,
-			    window->labelled_ns / 1000000,
-			    window->unsampled_ns / 1000000,
-			    window->sample_count, window->location_count);
+	if (window->sample_count == 0 && !files->spans)
+		return;
+	atomic_fetch_add(&recorder->ring->header.windows, 1);
+	log_message(CONFIG_LOG_INFO,
+		    "window: %" PRIu64 " ms CPU time, %" PRIu64
+		    " ms of it labelled, %" PRIu64
+		    " ms unsampled, %u different samples, %u locations",
+		    window->total_ns / 1000000, window->labelled_ns / 1000000,
+		    window->unsampled_ns / 1000000, window->sample_count,
+		    window->location_count);
 }
 
 static void close_window(struct recorder *recorder)

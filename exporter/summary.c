@@ -131,10 +131,7 @@ static void say_total(struct writer *writer, const struct summary *summary)
 static void say_why_empty(struct writer *writer, const struct summary *summary,
 			  const struct recorder *recorder)
 {
-	if (recorder->config->disabled)
-		say(writer, "switched off by SPANPROF_DISABLED or "
-			    "SPANPROF_ENABLED");
-	else if (recorder->processes.seen == 0) {
+	if (recorder->processes.seen == 0) {
 		say(writer, "no process of the program loaded "
 			    "libspanprof.so: it is static,");
 		say(writer, "set-user-id, of another libc, or takes LD_PRELOAD "

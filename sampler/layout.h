@@ -63,6 +63,9 @@ struct ring_header {
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
+	/* Windows closed with something in them. Written by the exporter, read
+	 * by the supervisor. */
+	_Atomic uint32_t windows;
 	/* CPU time that samples of ended processes claimed beyond their clocks,
 	 * ns; the living pay it (sampler/ledger.c). Written by them all. */
 	_Atomic int64_t debt_ns;

@@ -73,7 +73,7 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 	int ring_fd = move_up(what->ring_fd);
 	int listen_fd = move_up(what->listen_fd);
 	int summary_fd = move_up(what->summary_fd);
-	sigset_t none;
+	sigset_t end;
 
 	pipe_fd = move_up(pipe_fd);
 	for (int fd = 0; fd <= 2; fd++)
@@ -87,8 +87,10 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 	unsetenv("LD_PRELOAD");
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
 	setenv(RENDEZVOUS_REPORT, what->report, 1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* The end may come before it is ready to be told of it. */
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigprocmask(SIG_SETMASK, &end, NULL);
 	execv(what->path, arguments);
 	report(pipe_fd);
 }

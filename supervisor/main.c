@@ -30,6 +30,7 @@
 #include "supervisor/advice.h"
 #include "supervisor/child.h"
 #include "supervisor/options.h"
+#include "supervisor/progress.h"
 #include "supervisor/say.h"
 #include "supervisor/settings.h"
 #include "supervisor/summary.h"
@@ -52,6 +53,7 @@ struct supervisor {
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;
 	int summary_fd;
+	struct progress progress;
 	sigset_t before;
 };
 
@@ -248,11 +250,23 @@ static int run(struct supervisor *supervisor, char **command)
 			kill(supervisor->exporter, SIGTERM);
 		return advice_not_run(command[0], -error);
 	}
-	while (!supervisor->ended)
-		wait_signal(supervisor, -1);
+	while (!supervisor->ended) {
+		wait_signal(supervisor,
+			    progress_wait_ms(&supervisor->progress));
+		progress_show(&supervisor->progress, supervisor->ring);
+	}
+	progress_end(&supervisor->progress);
 	await_delivery(supervisor);
 	summary_print(supervisor->summary_fd, supervisor->ring);
 	return pass_on(supervisor->status);
+}
+
+static bool is_switched_off(const struct config *config)
+{
+	if (config->disabled)
+		say("switched off by SPANPROF_DISABLED or SPANPROF_ENABLED; "
+		    "unset it to profile");
+	return config->disabled;
 }
 
 /* --exec: no parent remains; the program's library starts an exporter. */
@@ -278,7 +292,7 @@ int main(int argc, char **argv)
 	if (!settings_read(&config, &options))
 		return STATUS_FAILED;
 	name_run();
-	profiled = advice_before(&options);
+	profiled = !is_switched_off(&config) && advice_before(&options);
 	if (options.in_place) {
 		if (profiled)
 			add_preload(options.library);
@@ -293,6 +307,7 @@ int main(int argc, char **argv)
 		start_exporter(&supervisor, &options);
 	if (supervisor.exporter) {
 		summary_begin(&config);
+		progress_begin(&supervisor.progress, options.progress);
 		add_preload(options.library);
 	}
 	return run(&supervisor, options.command);
