@@ -9,6 +9,8 @@
 # make pyroscope  whether a real one finds what is pushed: SERVER=http://HOST
 # make fuzz       fuzzes each parser for FUZZ_SECONDS
 # make install    PREFIX=/usr/local, DESTDIR=
+# make bundle     PREFIX=/opt/spanprof, DESTDIR=: an installation that can be
+#                 copied into any x86-64 image
 #
 # V=1 shows the commands; SAN=address,undefined builds the tests with sanitizers
 # (into a folder of their own).
@@ -79,7 +81,8 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench load pyroscope fuzz install clean \
+.PHONY: all demo everything check unit lint bench load pyroscope fuzz install bundle \
+	clean \
 	test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -99,6 +102,11 @@ $(B)/spanprof-exporter: $(EXPORTER_OBJECTS)
 $(B)/spanprof-supervisor: $(SUPERVISOR_OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN) $(HARDENED_LINK),$(STATIC_LINK)) -o $@ $^ $(LDFLAGS)
+
+$(B)/spanprof-launcher: bundle/launcher.c Makefile
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(HARDENED) $(CFLAGS) -o $@ $< $(STATIC_LINK) $(LDFLAGS)
 
 $(B)/spanprof: $(REPORT_OBJECTS)
 	$(call say,LINK,$@)
@@ -149,7 +157,9 @@ SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
 	hooks/signal_action.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
-	$(filter-out report/main.c,$(REPORT_SOURCES)) $(wildcard tests/lib/*.c)
+	$(filter-out report/main.c,$(REPORT_SOURCES)) \
+	$(filter-out supervisor/main.c,$(SUPERVISOR_SOURCES)) \
+	$(wildcard tests/lib/*.c)
 TESTED_SOURCES := $(filter-out tests/lib/unit.c,$(TESTED_SOURCES))
 TESTED_LIBRARY := $(B)/tests/tested.a
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*_test.c))
@@ -200,7 +210,7 @@ test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
 
-everything: all $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
+everything: all $(B)/spanprof-launcher $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
 
 check: everything
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
@@ -269,13 +279,17 @@ install: all
 	$(Q)install -m 644 $(B)/libspanprof.so $(DESTDIR)$(LIBDIR)/libspanprof.so.new
 	$(Q)mv $(DESTDIR)$(LIBDIR)/libspanprof.so.new $(DESTDIR)$(LIBDIR)/libspanprof.so
 	$(Q)install -m 755 $(B)/spanprof-exporter $(B)/spanprof-supervisor $(DESTDIR)$(LIBEXECDIR)
-	$(Q)install -m 755 $(B)/spanprof $(DESTDIR)$(BINDIR)
+	$(Q)install -m 755 $(B)/spanprof scripts/container-entrypoint $(DESTDIR)$(BINDIR)
 	$(Q)sed -e 's|^libdir=.*|libdir=$(LIBDIR)|' \
 		-e 's|^libexecdir=.*|libexecdir=$(LIBEXECDIR)|' scripts/spanprof-run \
 		> $(B)/spanprof-run.installed
 	$(Q)install -m 755 $(B)/spanprof-run.installed $(DESTDIR)$(BINDIR)/spanprof-run
 	$(Q)install -m 644 report/spanprof.1 scripts/spanprof-run.1 $(DESTDIR)$(MANDIR)/man1
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig
+
+bundle: PREFIX = /opt/spanprof
+bundle: install $(B)/spanprof-launcher
+	$(Q)scripts/bundle $(B) $(DESTDIR)$(PREFIX)
 
 clean:
 	$(Q)rm -rf build

@@ -119,6 +119,10 @@ static void say_total(struct writer *writer, const struct summary *summary)
 	char cpu[WORDS_NUMBER_BYTES];
 	char share[WORDS_NUMBER_BYTES];
 
+	if (!summary->total_ns) {
+		say(writer, "no samples");
+		return;
+	}
 	words_duration(cpu, summary->total_ns);
 	words_percent(share, summary->labelled_ns, summary->total_ns);
 	say(writer,
@@ -278,15 +282,18 @@ static void say_pushes(struct writer *writer, const struct recorder *recorder)
 static void say_files(struct writer *writer, const struct summary *summary,
 		      const char *folder)
 {
-	if (summary->profiles_written || summary->spans_written)
+	const char *why = strerror(-summary->write_error);
+
+	if (summary->writes_failed)
+		say(writer,
+		    "files in %s: %" PRIu64 ", %" PRIu64 " not written (%s)",
+		    folder, summary->profiles_written + summary->spans_written,
+		    summary->writes_failed, why);
+	else if (summary->profiles_written || summary->spans_written)
 		say(writer,
 		    "files in %s: %" PRIu64 " of profiles, %" PRIu64
 		    " of spans",
 		    folder, summary->profiles_written, summary->spans_written);
-	if (summary->writes_failed)
-		say(writer, "%" PRIu64 " windows lost, cannot write to %s: %s",
-		    summary->writes_failed, folder,
-		    strerror(-summary->write_error));
 }
 
 /* To be pasted, so it is never cut. */
@@ -298,18 +305,19 @@ static void say_next(struct writer *writer, const struct summary *summary,
 	char line[sizeof(quoted_report) + sizeof(folder) + 64];
 	char id[2 * SPAN_ID_BYTES + 1] = "";
 	const char *what = "top";
+	bool spans = summary->spans_written && summary->requests;
 
-	if (!summary->profiles_written && !summary->spans_written)
+	if (!summary->profiles_written && !spans)
 		return;
 	if (strlen(report) > 256)
 		report = "spanprof";
 	words_quote(quoted_report, report);
 	words_quote(folder, recorder->config->output);
 	/* The oldest files may be gone. */
-	if (summary->spans_written && !recorder->output.files_removed) {
+	if (spans && !recorder->output.files_removed) {
 		what = "show ";
 		id_to_hex(id, summary->slowest.context.span_id, SPAN_ID_BYTES);
-	} else if (summary->spans_written) {
+	} else if (spans) {
 		what = "spans";
 	}
 	snprintf(line, sizeof(line), "next: %s %s%s %s", quoted_report, what,

@@ -72,8 +72,7 @@ bool advice_before(const struct options *options)
 	if (target.obstacle == TARGET_FINE)
 		return true;
 	say("%s %s;", target.file, reasons[target.obstacle][0]);
-	say("it runs unprofiled; to change that: %s",
-	    reasons[target.obstacle][1]);
+	say("it runs unprofiled; remedy: %s", reasons[target.obstacle][1]);
 	return !target_refuses_preload(&target);
 }
 
