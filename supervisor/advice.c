@@ -45,14 +45,12 @@ static const char *library_fault(const char *library)
 static const char *const reasons[][2] = {
 	[TARGET_STATIC] = {"is static: no loader loads libspanprof.so into it",
 			   "link it dynamically (Go: CGO_ENABLED=1)"},
-	[TARGET_SET_ID] = {"is set-user-id or set-group-id: its loader ignores "
-			   "LD_PRELOAD",
-			   "run a copy without that bit, as the user it "
-			   "changes to"},
-	[TARGET_CAPABILITIES] = {"has file capabilities: its loader ignores "
-				 "LD_PRELOAD",
-				 "run a copy without them (setcap -r), or as "
-				 "root"},
+	[TARGET_SET_ID] = {"is set-user-id or set-group-id, so LD_PRELOAD is "
+			   "ignored",
+			   "run a copy without that bit as its user"},
+	[TARGET_CAPABILITIES] = {"has file capabilities, so LD_PRELOAD is "
+				 "ignored",
+				 "run a copy without them, or run it as root"},
 	[TARGET_MACHINE] = {"is no x86-64 program", "build it for x86-64"},
 	[TARGET_LIBC] = {"uses another C library than glibc",
 			 "build it for glibc"},
