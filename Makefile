@@ -81,9 +81,8 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench load pyroscope fuzz install bundle \
-	clean \
-	test-programs
+.PHONY: all demo everything check unit lint bench load pyroscope fuzz install \
+	bundle clean test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,13 +64,21 @@ static int move_up(int fd)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 16);
 }
 
+/* Not every image has devices, and the program's streams are not to be kept. */
+static int open_nothing(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? memfd_create("null", MFD_CLOEXEC) : fd;
+}
+
 static void become_exporter(const struct child_exporter *what, int pipe_fd)
 {
 	char name[] = "spanprof-exporter";
 	char supervised[] = "--supervised";
 	char *program = strdup(what->program);
 	char *arguments[] = {name, supervised, program, NULL};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = move_up(open_nothing());
 	int ring_fd = move_up(what->ring_fd);
 	int listen_fd = move_up(what->listen_fd);
 	int summary_fd = move_up(what->summary_fd);
