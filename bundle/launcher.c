@@ -55,16 +55,19 @@ static void start(char *bundle, const char *name, int argc, char **argv)
 	char *const first[] = {loader, library_path, bundle,
 			       argv0,  argv[0],      program};
 	const size_t count = sizeof(first) / sizeof(*first);
-	char **arguments = calloc(count + (size_t)argc, sizeof(*arguments));
+	char **arguments;
 
-	if (!arguments ||
-	    snprintf(loader, PATH_MAX, "%s/" LOADER, bundle) >= PATH_MAX ||
+	if (snprintf(loader, PATH_MAX, "%s/" LOADER, bundle) >= PATH_MAX ||
 	    snprintf(program, PATH_MAX, "%s/%s", bundle, name) >= PATH_MAX)
+		return;
+	arguments = calloc(count + (size_t)argc, sizeof(*arguments));
+	if (!arguments)
 		return;
 	memcpy(arguments, first, sizeof(first));
 	/* With the NULL behind the last one. */
 	memcpy(arguments + count, argv + 1, (size_t)argc * sizeof(*argv));
 	execv(loader, arguments);
+	free(arguments);
 }
 
 int main(int argc, char **argv)

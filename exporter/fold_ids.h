@@ -9,7 +9,7 @@
 
 /* The most bytes that folding a path of a length needs, with the closing NUL: a
  * segment of one digit and its slash grow most, from 2 to 5. */
-#define FOLD_IDS_BYTES(length) (4 * (length) + sizeof("{id}"))
+#define FOLD_IDS_BYTES(length) ((size_t)4 * (length) + sizeof("{id}"))
 
 /*
  * Writes `path` with each segment that is a number, a UUID, or 8 or more hex

@@ -140,11 +140,13 @@ static void say_why_empty(struct writer *writer, const struct summary *summary,
 			    "libspanprof.so: it is static,");
 		say(writer, "set-user-id, of another libc, or takes LD_PRELOAD "
 			    "away");
-	} else if (samples_of(summary) == 0)
+	} else if (samples_of(summary) == 0) {
 		say(writer,
-		    "too little CPU time for a sample at %u Hz; see --rate",
+		    "too little CPU time for a sample at %u Hz "
+		    "(see --rate),",
 		    recorder->config->rate_hz);
-	else if (summary->requests == 0)
+		say(writer, "or the program takes every signal for itself");
+	} else if (summary->requests == 0)
 		say(writer, "no HTTP/1 request was seen on an accepted "
 			    "connection");
 }

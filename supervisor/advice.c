@@ -54,6 +54,8 @@ static const char *const reasons[][2] = {
 	[TARGET_MACHINE] = {"is no x86-64 program", "build it for x86-64"},
 	[TARGET_LIBC] = {"uses another C library than glibc",
 			 "build it for glibc"},
+	[TARGET_NO_LIBC] = {"uses no C library, as Go's without cgo do",
+			    "link it with one (Go: CGO_ENABLED=1)"},
 };
 
 bool advice_before(const struct options *options)

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #define LINE_BYTES 256
 #define SCRIPTS_MAX 5
 #define HEADERS_MAX 128
+#define DYNAMIC_MAX 4096
 
 static const char *base_name(const char *path)
 {
@@ -90,16 +92,38 @@ static bool read_loader(int fd, const Elf64_Phdr *header, char to[256])
 	return length > 0;
 }
 
-static bool find_loader(int fd, const Elf64_Ehdr *elf, char to[256])
+/* The program header of a type. */
+static bool find_header(int fd, const Elf64_Ehdr *elf, uint32_t type,
+			Elf64_Phdr *header)
 {
 	for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
-		off_t at = (off_t)(elf->e_phoff + i * sizeof(Elf64_Phdr));
-		Elf64_Phdr header;
+		off_t at = (off_t)(elf->e_phoff + i * sizeof(*header));
 
-		if (pread(fd, &header, sizeof(header), at) != sizeof(header))
+		if (pread(fd, header, sizeof(*header), at) != sizeof(*header))
 			return false;
-		if (header.p_type == PT_INTERP)
-			return read_loader(fd, &header, to);
+		if (header->p_type == type)
+			return true;
+	}
+	return false;
+}
+
+/* Go's programs may have a loader and yet no library: they take the registers
+ * and signals of their threads for themselves. */
+static bool needs_libraries(int fd, const Elf64_Ehdr *elf)
+{
+	Elf64_Phdr header;
+	Elf64_Dyn entry;
+
+	if (!find_header(fd, elf, PT_DYNAMIC, &header))
+		return false;
+	for (unsigned i = 0; i < DYNAMIC_MAX; i++) {
+		off_t at = (off_t)(header.p_offset + i * sizeof(entry));
+
+		if (pread(fd, &entry, sizeof(entry), at) != sizeof(entry) ||
+		    entry.d_tag == DT_NULL)
+			return false;
+		if (entry.d_tag == DT_NEEDED)
+			return true;
 	}
 	return false;
 }
@@ -118,16 +142,21 @@ static bool is_glibc(const char *loader)
 static enum target_obstacle look_at_elf(struct target *target, int fd,
 					const Elf64_Ehdr *elf)
 {
+	Elf64_Phdr header;
+
 	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64)
 		return TARGET_MACHINE;
-	if (!find_loader(fd, elf, target->loader))
+	if (!find_header(fd, elf, PT_INTERP, &header) ||
+	    !read_loader(fd, &header, target->loader))
 		/* The loader may be called as a program, too. */
 		return strcmp(base_name(target->file), LOADER) == 0
 			       ? TARGET_FINE
 			       : TARGET_STATIC;
 	if (access(target->loader, F_OK) != 0)
 		memcpy(target->missing, target->loader, sizeof(target->loader));
-	return is_glibc(target->loader) ? TARGET_FINE : TARGET_LIBC;
+	if (!is_glibc(target->loader))
+		return TARGET_LIBC;
+	return needs_libraries(fd, elf) ? TARGET_FINE : TARGET_NO_LIBC;
 }
 
 /* Makes the file that the script names the next one to be looked at. execvp
@@ -199,5 +228,6 @@ void target_look(struct target *target, const char *program)
 bool target_refuses_preload(const struct target *target)
 {
 	return target->obstacle == TARGET_MACHINE ||
-	       target->obstacle == TARGET_LIBC;
+	       target->obstacle == TARGET_LIBC ||
+	       target->obstacle == TARGET_NO_LIBC;
 }

@@ -17,7 +17,8 @@ enum target_obstacle {
 	TARGET_SET_ID,       /* set-user-id or set-group-id: it ignores paths */
 	TARGET_CAPABILITIES, /* file capabilities: the same */
 	TARGET_MACHINE,      /* not for x86-64 */
-	TARGET_LIBC          /* its loader is not glibc's */
+	TARGET_LIBC,         /* its loader is not glibc's */
+	TARGET_NO_LIBC       /* it has a loader and needs no library */
 };
 
 struct target {

@@ -173,6 +173,8 @@ class ObstacleTest(Case):
                           GOFLAGS="-mod=mod", CGO_ENABLED="0")
         self.addCleanup(os.environ.pop, "CGO_ENABLED")
         self.check(self.compile(go, "build", source=GO), "is static: no loader")
+        self.check(self.compile(go, "build", "-buildmode=pie", source=GO),
+                   "uses no C library")
 
     def test_a_program_of_another_libc(self):
         compiler, = run.need("musl-gcc")

@@ -141,7 +141,8 @@ TEST(losses_are_told_with_their_reasons)
 	check_has("lost: 3 records (ring full)\n");
 	check_has("not labelled: 4 requests (event loop)\n");
 	check_has("pushes: 5 delivered, 1 refused\n");
-	check_has("files in spanprof.out: 0, 1 not written (Read-only file system)");
+	check_has("files in spanprof.out: 0, 1 not written (Read-only file "
+		  "system)");
 	CHECK(!strstr(text, "next: "));
 }
 

@@ -20,7 +20,8 @@
 static struct target target;
 static struct {
 	Elf64_Ehdr elf;
-	Elf64_Phdr header;
+	Elf64_Phdr headers[2];
+	Elf64_Dyn dynamic[2];
 	char loader[64];
 } file;
 
@@ -31,10 +32,15 @@ static void fill_elf(const char *loader)
 	file.elf.e_ident[EI_CLASS] = ELFCLASS64;
 	file.elf.e_machine = EM_X86_64;
 	file.elf.e_phoff = sizeof(file.elf);
-	file.elf.e_phnum = 1;
-	file.header.p_type = loader ? PT_INTERP : PT_LOAD;
-	file.header.p_offset = sizeof(file.elf) + sizeof(file.header);
-	file.header.p_filesz = loader ? strlen(loader) + 1 : 0;
+	file.elf.e_phnum = 2;
+	file.headers[0].p_type = loader ? PT_INTERP : PT_LOAD;
+	file.headers[0].p_offset =
+		(uint64_t)((char *)file.loader - (char *)&file);
+	file.headers[0].p_filesz = loader ? strlen(loader) + 1 : 0;
+	file.headers[1].p_type = PT_DYNAMIC;
+	file.headers[1].p_offset =
+		(uint64_t)((char *)file.dynamic - (char *)&file);
+	file.dynamic[0].d_tag = DT_NEEDED;
 	strcpy(file.loader, loader ? loader : "");
 }
 
@@ -72,6 +78,19 @@ TEST(target_without_loader_is_static)
 	CHECK(!target_refuses_preload(&target));
 }
 
+TEST(target_without_any_library_must_not_be_preloaded)
+{
+	fill_elf(GLIBC);
+	file.dynamic[0].d_tag = DT_NULL;
+	target_look(&target, executable(&file, sizeof(file)));
+	CHECK_EQ(target.obstacle, TARGET_NO_LIBC);
+	CHECK(target_refuses_preload(&target));
+	/* A section without an end has one. */
+	memset(file.dynamic, 0xff, sizeof(file.dynamic));
+	target_look(&target, executable(&file, sizeof(file)));
+	CHECK_EQ(target.obstacle, TARGET_NO_LIBC);
+}
+
 TEST(target_of_another_libc_must_not_be_preloaded)
 {
 	CHECK_EQ(look_elf(MUSL), TARGET_LIBC);
@@ -96,11 +115,11 @@ TEST(target_of_32_bits_must_not_be_preloaded)
 TEST(target_with_a_loader_beyond_all_bounds_is_taken_for_static)
 {
 	fill_elf(GLIBC);
-	file.header.p_filesz = 100000;
+	file.headers[0].p_filesz = 100000;
 	target_look(&target, executable(&file, sizeof(file)));
 	CHECK_EQ(target.obstacle, TARGET_STATIC);
-	file.header.p_filesz = 20;
-	file.header.p_offset = UINT64_MAX;
+	file.headers[0].p_filesz = 20;
+	file.headers[0].p_offset = UINT64_MAX;
 	target_look(&target, executable(&file, sizeof(file)));
 	CHECK_EQ(target.obstacle, TARGET_STATIC);
 }
