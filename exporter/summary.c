@@ -142,13 +142,13 @@ static void say_why_empty(struct writer *writer, const struct summary *summary,
 			    "away");
 	} else if (samples_of(summary) == 0) {
 		say(writer,
-		    "too little CPU time for a sample at %u Hz "
-		    "(see --rate),",
+		    "no sample at %u Hz: too little CPU time, or every signal "
+		    "is taken",
 		    recorder->config->rate_hz);
-		say(writer, "or the program takes every signal for itself");
-	} else if (summary->requests == 0)
+	} else if (summary->requests == 0) {
 		say(writer, "no HTTP/1 request was seen on an accepted "
 			    "connection");
+	}
 }
 
 /* A name that is too long loses its middle. */

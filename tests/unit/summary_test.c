@@ -129,6 +129,26 @@ TEST(everything_at_once_is_not_too_long)
 	check_has("next: spanprof show");
 }
 
+TEST(requests_too_short_for_a_sample_leave_room_for_the_next_command)
+{
+	struct output_files files = {.spans = "x"};
+
+	begin();
+	for (unsigned i = 0; i < RING_COUNTERS; i++)
+		agent.ring->header.counters[i] = 1;
+	recorder.pushed.sent = 1;
+	recorder.window.total_ns = 5000;
+	for (unsigned i = 0; i < 5; i++)
+		add_span((const char *[]){"/a", "/b", "/c", "/d", "/e"}[i],
+			 1000, 0);
+	summary_add_window(summary, &recorder, &files, -EROFS);
+	summary_add_window(summary, &recorder, &files, 0);
+	write_summary();
+	check_has("0 samples, ");
+	check_has("no sample at 100 Hz");
+	check_has("next: spanprof show");
+}
+
 TEST(losses_are_told_with_their_reasons)
 {
 	begin();
@@ -155,7 +175,7 @@ TEST(an_empty_run_says_why)
 	begin();
 	write_summary();
 	check_has("no samples\n");
-	check_has("too little CPU time for a sample at 100 Hz");
+	check_has("no sample at 100 Hz: too little CPU time");
 }
 
 TEST(a_run_without_requests_points_to_the_functions)
