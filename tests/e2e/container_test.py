@@ -170,6 +170,14 @@ class ContainerTest(unittest.TestCase):
             "/bin/sh", "-c", "kill -TERM $$", env=["SPANPROF_OUTPUT=/out/p"])
         self.assertEqual(status, 128 + signal.SIGTERM)
 
+    def test_what_a_killed_program_left_is_written(self):
+        image = self.image()
+        status, _, lines = image.run("/bin/sh", "-c", SPIN + "kill -KILL $$",
+                                     env=["SPANPROF_OUTPUT=/out/p"])
+        self.assertEqual(status, 128 + signal.SIGKILL)
+        self.assertRegex(lines[0], r"^spanprof: \d+ samples")
+        self.assertGreater(len(self.profiled(image).samples), 0)
+
     def test_nowhere_to_write_is_told(self):
         status, out, lines = self.image().run("/bin/sh", "-c", SPIN +
                                               "echo ran")
@@ -243,6 +251,16 @@ class ContainerTest(unittest.TestCase):
             "-c", script, entrypoint=("/bin/sh",),
             env=["SPANPROF_OUTPUT=/out/p", "SPANPROF_INTERVAL=1s"])
         self.assertEqual((status, out, lines), (0, "ran\n", []))
+
+    def test_a_detached_exporter_keeps_no_stream_where_there_are_no_devices(
+            self):
+        """The pipe ends with the program, and the exporter is still there."""
+        script = f"x=$(export LD_PRELOAD={HOME}/lib/libspanprof.so; /bin/sh " \
+            f"-c '{SPIN}'); for f in /proc/[0-9]*/cmdline; do read -r line " \
+            "<$f; case $line in *spanprof-e[x]porter*) echo alive ;; esac; done"
+        _, out, _ = self.image().run("-c", script, entrypoint=("/bin/sh",),
+                                     env=["SPANPROF_OUTPUT=/out/p"])
+        self.assertEqual(out, "alive\n")
 
 
 if __name__ == "__main__":
