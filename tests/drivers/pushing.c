@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 	unsigned long profiles = argument(argc, argv, 1, 1);
 	unsigned long samples = argument(argc, argv, 2, 1);
 	struct config config;
+	struct upload_counts counts;
 	struct pusher *pusher;
 
 	config_read(&config, environ, NULL, NULL);
@@ -111,6 +112,6 @@ int main(int argc, char **argv)
 	}
 	wait_for(pusher, profiles, argument(argc, argv, 3, 0));
 	/* What became of them is in the log. */
-	pusher_finish(pusher);
+	pusher_finish(pusher, &counts);
 	_exit(0);
 }
