@@ -152,8 +152,8 @@ $(B)/deps.ok: Makefile scripts/check-deps
 # The unit tests link what they test from archives. The shims that interpose
 # libc are left out: a test's own read() must stay libc's.
 SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
-	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/signal_mask.c \
-	hooks/signal_action.c
+	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/system_call.c \
+	hooks/signal_mask.c hooks/signal_action.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
 	$(filter-out report/main.c,$(REPORT_SOURCES)) \
@@ -203,8 +203,16 @@ $(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
 
+# Programs in whose lives the agent is a guest: one file each.
+GUESTS := $(patsubst tests/guests/%.c,$(B)/guests/%,$(wildcard tests/guests/*.c))
+
+$(B)/guests/%: tests/guests/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $< -lpthread
+
 test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
-	$(B)/drivers/pushing
+	$(B)/drivers/pushing $(GUESTS)
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)

@@ -25,6 +25,7 @@ static const char *const ring_names[RING_COUNTERS] = {
 	[RING_UNPARSABLE] = "connections_not_followed",
 	[RING_DESCRIPTORS_BEYOND] = "descriptors_beyond_table",
 	[RING_NO_SAMPLER_THREAD] = "processes_without_sampler_thread",
+	[RING_SANDBOXED] = "processes_sandboxed",
 };
 
 static const char *const stack_names[COMPLETE_RESULTS] = {

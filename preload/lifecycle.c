@@ -41,6 +41,7 @@ static pthread_key_t end_key;
 
 /* From before fork to after it, on the thread that forks. */
 static __thread struct {
+	bool active;
 	bool signal_was_blocked;
 	bool blocks_signal;
 	uint64_t stack_low;
@@ -70,7 +71,8 @@ static void end_of_thread(void *value)
 	uintptr_t round = (uintptr_t)value;
 	struct thread *thread = thread_self_app();
 
-	if (!thread || thread->tid != (uint32_t)SYS0(SYS_gettid))
+	if (!agent.active || !thread ||
+	    thread->tid != (uint32_t)SYS0(SYS_gettid))
 		return;
 	if (round < DESTRUCTOR_ROUNDS)
 		set_round(round + 1);
@@ -212,6 +214,9 @@ static void before_fork(void)
 {
 	struct thread *self = thread_self_app();
 
+	forking.active = agent.active;
+	if (!forking.active)
+		return;
 	forking.stack_low = self ? self->stack_low : 0;
 	forking.stack_top = self ? self->stack_top : 0;
 	forking.blocks_signal = self && self->blocks_signal;
@@ -221,6 +226,8 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
+	if (!forking.active)
+		return;
 	worker_release_app();
 	if (!forking.signal_was_blocked)
 		handler_block_sig(0);
@@ -230,8 +237,10 @@ static void after_fork_in_parent(void)
  * threads and spans, and stands aside. */
 static void after_fork_in_child(void)
 {
+	if (!forking.active)
+		return;
 	thread_set_self_app(0);
-	if (!agent.forks_wipe ||
+	if (!agent.forks_wipe || agent.children_stand_aside ||
 	    process_begin_app(forking.stack_low, forking.stack_top) != 0)
 		agent.active = false;
 	else

@@ -47,6 +47,7 @@ enum ring_counter {
 	RING_UNPARSABLE,         /* connections given up: not HTTP/1 */
 	RING_DESCRIPTORS_BEYOND, /* accepted descriptors above the table */
 	RING_NO_SAMPLER_THREAD,  /* processes without a sampler thread */
+	RING_SANDBOXED,          /* processes whose seccomp filter stops us */
 	RING_COUNTERS = 32
 };
 

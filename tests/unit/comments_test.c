@@ -130,5 +130,5 @@ TEST(all_lines_fit)
 			CHECK(strcmp(comments.lines[i], comments.lines[j]));
 	}
 	CHECK_EQ(count_lines(),
-		 1 + 3 + RING_NO_SAMPLER_THREAD + 1 + COMPLETE_RESULTS + 4);
+		 1 + 3 + RING_SANDBOXED + 1 + COMPLETE_RESULTS + 4);
 }
