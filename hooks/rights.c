@@ -53,8 +53,8 @@ struct rights_sandbox rights_enter_sandbox_app(unsigned long mode,
 {
 	struct rights_sandbox sandbox = {rights_hold_app(), false};
 
-	if (!sandbox.held || (mode == SECCOMP_MODE_FILTER &&
-			      seccomp_lets_us_sample_app(filter)))
+	if (!sandbox.held ||
+	    (mode == SECCOMP_MODE_FILTER && seccomp_lets_us_sample_app(filter)))
 		return sandbox;
 	sandbox.aside = true;
 	agent.active = false;

@@ -155,8 +155,8 @@ EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f)
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
-	struct call call = {SYS_prctl, option, (long)a, (long)b, (long)c,
-			    (long)d,   0};
+	struct call call = {SYS_prctl, option,  (long)a, (long)b,
+			    (long)c,   (long)d, 0};
 
 	if (!option_changes_rights(option))
 		return REAL(prctl)(option, a, b, c, d);

@@ -174,16 +174,16 @@ static size_t random_program(unsigned *seed, struct sock_filter *code)
 	}
 	for (int i = 0; i < 3; i++)
 		code[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_MEM, 3);
-	code[at++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-						  0x7ff);
+	code[at++] =
+		(struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x7ff);
 	code[at++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_OR | BPF_K,
 						  SECCOMP_RET_ERRNO);
 	code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_A, 0);
 	return at;
 }
 
-static const uint64_t arguments[6] = {1, UINT64_C(0x1234567890abcdef), 0,
-				      UINT64_MAX, 77, 4096};
+static const uint64_t arguments[6] = {
+	1, UINT64_C(0x1234567890abcdef), 0, UINT64_MAX, 77, 4096};
 
 /* What the kernel makes of it, in a child: an errno, or -1. */
 static int kernel_answer(struct sock_filter *code, size_t count)
