@@ -120,7 +120,7 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 
 /* What was accounted of this very process before it called exec: its slot of
  * then lies on the way. A slot that a dead process of the same number has left
- * may say more than our clock does, and is not believed. */
+ * may say far more than our clock does, and is not believed. */
 static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
 {
 	const struct ring_process *entry = &agent.ring->processes[slot];
@@ -139,12 +139,16 @@ static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
  * moment after the exec, and then a slot nearer to home may be free. */
 static int64_t accounted_by_self(uint32_t pid)
 {
-	int64_t cpu_ns = thread_cpu_sig(pid);
+	/* Samples stand for whole periods: the account may be ahead of the
+	 * clock by as much as one of them stands for. */
+	int64_t ahead_ns =
+		(int64_t)(ledger_most_periods_sig() * agent.period_ns);
+	int64_t most_ns = thread_cpu_sig(pid) + ahead_ns;
 	int64_t most = 0;
 
 	for (uint32_t i = 0; i < SELF_PROBES; i++) {
 		int64_t before = accounted_before((pid + i) % RING_PROCESSES,
-						  pid, cpu_ns);
+						  pid, most_ns);
 
 		if (before > most)
 			most = before;

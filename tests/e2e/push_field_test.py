@@ -60,7 +60,7 @@ class StreamsTest(unittest.TestCase):
     COMMANDS = {
         "a shell in a shell":
             ["bash", "-lc", "x=$(printf t | tr t x); echo $x; echo e >&2"],
-        "make": ["make", "-j4", "-f", "-", "all"],
+        "make": ["make", "--no-print-directory", "-j4", "-f", "-", "all"],
         "a clone over a pipe":
             ["git", "clone", "-q", "--no-local", ".", "clone"],
         "frames of a child": [run.PYTHON, "-c", """
