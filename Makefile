@@ -59,9 +59,10 @@ REPORT_SOURCES := $(wildcard report/*.c)
 SUPERVISOR_SOURCES := $(wildcard supervisor/*.c)
 SHARED_SOURCES := preload/config.c preload/rendezvous.c
 
-PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl libcurl
+PACKAGES := libunwind-generic libprotobuf-c libelf libdw liblzma zlib jansson yajl libcurl
 EXPORTER_LIBS = -lunwind-x86_64 -liberty \
-	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread -lm
+	$(shell pkg-config --libs libprotobuf-c libelf libdw liblzma zlib \
+	yajl libcurl) -lpthread -lm
 REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
 
 objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))

@@ -52,6 +52,7 @@ struct address_map {
 	struct list current;
 	struct list pending[LISTS_PENDING];
 	uint32_t generation;
+	uint32_t pid;
 	uint64_t clock;
 };
 
@@ -323,6 +324,11 @@ struct address_map *address_map_create(struct elf_cache *cache)
 	return map;
 }
 
+void address_map_set_process(struct address_map *map, uint32_t pid)
+{
+	map->pid = pid;
+}
+
 void address_map_destroy(struct address_map *map)
 {
 	if (!map)
@@ -385,29 +391,34 @@ const struct module *address_map_find(const struct address_map *map,
 	return &list->entries[list->segments[low - 1].module].module;
 }
 
-/* Where nothing but a name tells which file it was, a deleted one's name may
- * stand for another file by now. */
-static struct elf_file *open_entry(struct address_map *map,
-				   const struct entry *e)
+static struct elf_file *open_entry(struct address_map *map, struct entry *e)
 {
-	struct elf_identity identity = {e->module.path, e->module.build_id,
-					e->module.build_id_bytes, e->inode};
-	struct elf_file *file;
+	const struct elf_identity identity = {
+		.path = e->module.path,
+		.build_id = e->module.build_id,
+		.build_id_bytes = e->module.build_id_bytes,
+		.inode = e->inode,
+		.pid = map->pid,
+		.start = e->code.start,
+		.end = e->code.end,
+		.is_deleted = e->is_deleted,
+	};
+	struct elf_file *file = elf_cache_get(map->cache, &identity);
 
-	if (e->is_deleted && e->module.build_id_bytes == 0)
-		return NULL;
-	file = elf_cache_get(map->cache, &identity);
-	if (file && !elf_file_maps(file, e->code.start - e->module.load_bias,
-				   e->code.offset)) {
+	if (!file) {
+		e->module.fault = map->cache->fault;
+	} else if (!elf_file_maps(file, e->code.start - e->module.load_bias,
+				  e->code.offset)) {
+		e->module.fault = ELF_FILE_REPLACED;
 		map->cache->counts.replaced++;
 		elf_cache_put(map->cache, file);
-		return NULL;
+		file = NULL;
 	}
 	return file;
 }
 
-const struct elf_file *address_map_file(struct address_map *map,
-					const struct module *module)
+struct elf_file *address_map_file(struct address_map *map,
+				  const struct module *module)
 {
 	struct entry *e =
 		&map->current
@@ -419,4 +430,13 @@ const struct elf_file *address_map_file(struct address_map *map,
 		e->file = open_entry(map, e);
 	}
 	return e->file;
+}
+
+bool address_map_is_program(const struct address_map *map,
+			    const struct module *module)
+{
+	const struct list *list = &map->current;
+
+	return list->segment_count &&
+	       &list->entries[list->segments[0].module].module == module;
 }

@@ -32,13 +32,18 @@ struct module {
 	char *path; /* as it came, without " (deleted)"; any bytes */
 	uint32_t build_id_bytes; /* 0 when it has none */
 	uint8_t build_id[MODULE_BUILD_ID_BYTES];
-	uint64_t load_bias; /* address = load_bias + ELF vaddr */
-	bool is_agent;      /* our own preloaded library */
+	uint64_t load_bias;   /* address = load_bias + ELF vaddr */
+	bool is_agent;        /* our own preloaded library */
+	enum elf_fault fault; /* why address_map_file gives none */
 };
 
 /* The files that it finds come from `cache`, which must outlive it. NULL when
  * there is no memory. */
 struct address_map *address_map_create(struct elf_cache *cache);
+
+/* The process, as long as it lives: some files can only be reached through it.
+ * 0: none. */
+void address_map_set_process(struct address_map *map, uint32_t pid);
 
 void address_map_destroy(struct address_map *map); /* NULL is fine */
 
@@ -67,7 +72,12 @@ const struct module *address_map_find(const struct address_map *map,
  * The file behind a module, read now if it wasn't yet; NULL when it can't be
  * had or isn't the one that is mapped. It lives as long as the module.
  */
-const struct elf_file *address_map_file(struct address_map *map,
-					const struct module *module);
+struct elf_file *address_map_file(struct address_map *map,
+				  const struct module *module);
+
+/* Whether it is the program itself: the first one by address, where Linux maps
+ * it. */
+bool address_map_is_program(const struct address_map *map,
+			    const struct module *module);
 
 #endif

@@ -5,38 +5,131 @@
  */
 #include "exporter/elf_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_build_id(const struct elf_image *image,
-			 const struct elf_identity *identity)
-{
-	return image->build_id_bytes == identity->build_id_bytes &&
-	       memcmp(image->build_id, identity->build_id,
-		      image->build_id_bytes) == 0;
-}
-
-static bool is_same(const struct elf_image *image,
-		    const struct elf_identity *identity)
-{
-	if (identity->build_id_bytes)
-		return has_build_id(image, identity);
-	return image->inode == identity->inode;
-}
+#include "exporter/debug_file.h"
+#include "exporter/mini_debug.h"
 
 static void destroy(struct elf_file *file)
 {
 	eh_frame_free(&file->frames);
 	symbols_destroy(file->symbols);
+	debug_info_destroy(file->debug);
 	free(file->path);
 	free(file);
 }
 
-static void load(struct elf_file *file, struct elf_cache_counts *counts)
+/* An ELF file while it is read, with what belongs to it. */
+struct opened {
+	struct elf_image image;
+	bool is_in_root; /* of the process */
+	struct elf_sections sections;
+	/* Symbols of a stripped file, unpacked. */
+	struct elf_image mini;
+	uint8_t *mini_bytes;
+	/* Another file with symbols and source lines. */
+	bool has_debug;
+	struct elf_image debug;
+	struct debug_path debug_path;
+};
+
+static int open_all(struct opened *o, const struct elf_identity *identity)
 {
-	if (eh_frame_load(&file->frames, &file->image))
+	int error = elf_source_open(&o->image, identity, &o->is_in_root);
+	struct debug_wanted wanted = {.image = &o->image,
+				      .sections = &o->sections,
+				      .path = identity->path};
+
+	if (error)
+		return error;
+	o->mini_bytes = NULL;
+	o->has_debug = false;
+	elf_sections_read(&o->sections, &o->image);
+	if (o->is_in_root)
+		wanted.pid = identity->pid;
+	if (o->image.fd >= 0 && !debug_file_has_dwarf(&o->sections))
+		o->has_debug = debug_file_find(&wanted, &o->debug,
+					       &o->debug_path) == 0;
+	if (!o->has_debug)
+		mini_debug_open(&o->mini, &o->sections, &o->mini_bytes);
+	return 0;
+}
+
+static void close_all(struct opened *o)
+{
+	if (o->has_debug)
+		elf_image_close(&o->debug);
+	free(o->mini_bytes);
+	elf_sections_free(&o->sections);
+	elf_image_close(&o->image);
+}
+
+static struct symbols *load_symbols(const struct opened *o)
+{
+	const struct elf_image *images[SYMBOLS_IMAGES_MAX + 1] = {&o->image};
+
+	if (o->has_debug)
+		images[1] = &o->debug;
+	else if (o->mini_bytes)
+		images[1] = &o->mini;
+	return symbols_load(images);
+}
+
+static int duplicate(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* The files with the source lines: fds[0] is -1 when there are none. */
+static void find_lines(const struct opened *o,
+		       const struct elf_identity *identity, int fds[2])
+{
+	const struct elf_image *image = o->has_debug ? &o->debug : &o->image;
+	struct elf_sections sections;
+	struct debug_wanted file = {
+		.image = image,
+		.sections = &sections,
+		.path = o->has_debug ? o->debug_path.text : identity->path,
+		.pid = o->is_in_root ? identity->pid : 0,
+	};
+
+	fds[0] = fds[1] = -1;
+	if (elf_sections_read(&sections, image) == 0 &&
+	    debug_file_has_dwarf(&sections)) {
+		fds[0] = duplicate(image->fd);
+		fds[1] = fds[0] < 0 ? -1 : debug_file_alternate(&file);
+	}
+	elf_sections_free(&sections);
+}
+
+static void load_lines(struct elf_file *file, const struct opened *o,
+		       const struct elf_identity *identity)
+{
+	int fds[2];
+
+	if (!file->cache->debug)
+		return;
+	find_lines(o, identity, fds);
+	if (fds[0] < 0)
+		return;
+	if (file->debug)
+		debug_info_reopen(file->debug, fds);
+	else
+		file->debug = debug_info_create(file->cache->debug, fds);
+}
+
+static void load(struct elf_file *file, const struct opened *o,
+		 struct elf_cache_counts *counts)
+{
+	file->image = o->image;
+	file->image.fd = -1;
+	file->image.bytes = NULL;
+	if (eh_frame_load(&file->frames, &o->image))
 		counts->without_frames++;
-	file->symbols = symbols_load(&file->image);
+	file->symbols = load_symbols(o);
 	if (!file->symbols)
 		counts->without_symbols++;
 	file->bytes = sizeof(*file) + file->frames.len_bytes +
@@ -45,28 +138,52 @@ static void load(struct elf_file *file, struct elf_cache_counts *counts)
 	counts->read++;
 }
 
-static struct elf_file *read_file(const struct elf_identity *identity,
-				  struct elf_cache_counts *counts)
+static void count_fault(struct elf_cache *cache, int error)
+{
+	cache->fault = error == -ESTALE   ? ELF_FILE_REPLACED
+		       : error == -ENOENT ? ELF_FILE_GONE
+					  : ELF_FILE_UNREADABLE;
+	if (error == -ESTALE)
+		cache->counts.replaced++;
+	else
+		cache->counts.unreadable++;
+}
+
+static struct elf_file *read_file(struct elf_cache *cache,
+				  const struct elf_identity *identity)
 {
 	struct elf_file *file = calloc(1, sizeof(*file));
+	struct opened opened;
+	int error = -ENOMEM;
 
 	if (!file)
 		return NULL;
+	file->cache = cache;
 	file->path = strdup(identity->path);
-	if (!file->path || elf_image_open(&file->image, identity->path)) {
-		counts->unreadable++;
+	if (file->path)
+		error = open_all(&opened, identity);
+	if (error) {
+		count_fault(cache, error);
 		destroy(file);
 		return NULL;
 	}
-	if (!is_same(&file->image, identity)) {
-		counts->replaced++;
-		elf_image_close(&file->image);
-		destroy(file);
-		return NULL;
-	}
-	load(file, counts);
-	elf_image_close(&file->image);
+	load(file, &opened, &cache->counts);
+	load_lines(file, &opened, identity);
+	close_all(&opened);
 	return file;
+}
+
+/* It was not used for a while, and its source lines' files were closed. */
+static void reopen_lines(struct elf_file *file,
+			 const struct elf_identity *identity)
+{
+	struct opened opened;
+
+	if (!file->debug || debug_info_is_open(file->debug) ||
+	    open_all(&opened, identity))
+		return;
+	load_lines(file, &opened, identity);
+	close_all(&opened);
 }
 
 static struct elf_file **find(struct elf_cache *cache,
@@ -75,7 +192,7 @@ static struct elf_file **find(struct elf_cache *cache,
 	struct elf_file **link = &cache->files;
 
 	while (*link && (strcmp((*link)->path, identity->path) != 0 ||
-			 !is_same(&(*link)->image, identity)))
+			 !elf_identity_matches(identity, &(*link)->image)))
 		link = &(*link)->next;
 	return link;
 }
@@ -121,9 +238,10 @@ static struct elf_file *add(struct elf_cache *cache,
 	make_room(cache);
 	if (is_full(cache)) {
 		cache->counts.no_room++;
+		cache->fault = ELF_FILE_NO_ROOM;
 		return NULL;
 	}
-	file = read_file(identity, &cache->counts);
+	file = read_file(cache, identity);
 	if (!file)
 		return NULL;
 	file->next = cache->files;
@@ -146,15 +264,23 @@ struct elf_file *elf_cache_get(struct elf_cache *cache,
 	}
 	if (!file)
 		file = add(cache, identity);
+	else if (file->users == 0)
+		reopen_lines(file, identity);
 	if (file)
 		file->users++;
 	return file;
 }
 
+void elf_file_hold(struct elf_file *file)
+{
+	file->users++;
+}
+
 void elf_cache_put(struct elf_cache *cache, struct elf_file *file)
 {
-	file->users--;
 	file->last_use = ++cache->clock;
+	if (--file->users == 0 && file->debug)
+		debug_info_close(file->debug);
 }
 
 void elf_cache_fini(struct elf_cache *cache)

@@ -7,13 +7,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/byte_reader.h"
+#include "exporter/regular_file.h"
 
 #define PROGRAM_HEADERS_MAX 128u
 #define NOTES_MAX_BYTES 4096u
@@ -55,16 +55,16 @@ static bool note_is_build_id(const Elf64_Nhdr *note, const uint8_t *name)
 	       note->n_descsz <= ELF_IMAGE_BUILD_ID_BYTES;
 }
 
-static void read_notes(struct elf_image *image, const Elf64_Phdr *header)
+void elf_image_take_notes(struct elf_image *image, const struct elf_notes *from)
 {
 	uint8_t bytes[NOTES_MAX_BYTES];
-	size_t align = header->p_align == 8 ? 8 : 4;
+	size_t align = from->align == 8 ? 8 : 4;
 	struct byte_reader r;
 
-	if (image->build_id_bytes || header->p_filesz > sizeof(bytes) ||
-	    elf_image_read(image, header->p_offset, bytes, header->p_filesz))
+	if (image->build_id_bytes || from->len_bytes > sizeof(bytes) ||
+	    elf_image_read(image, from->offset, bytes, from->len_bytes))
 		return;
-	r = reader_of(bytes, header->p_filesz);
+	r = reader_of(bytes, from->len_bytes);
 	while (reader_left(&r) >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr note;
 		const uint8_t *name;
@@ -104,7 +104,10 @@ static void take_program_header(struct elf_image *image,
 	if (!segment_is_sane(image, header))
 		return;
 	if (header->p_type == PT_NOTE)
-		read_notes(image, header);
+		elf_image_take_notes(image,
+				     &(struct elf_notes){header->p_offset,
+							 header->p_filesz,
+							 header->p_align});
 	if (header->p_type == PT_GNU_EH_FRAME)
 		image->frame_header = segment;
 	if (header->p_type == PT_LOAD &&
@@ -112,12 +115,17 @@ static void take_program_header(struct elf_image *image,
 		image->segments[image->segment_count++] = segment;
 }
 
-static bool is_our_kind(const Elf64_Ehdr *header)
+static bool is_our_machine(const Elf64_Ehdr *header)
 {
 	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 &&
 	       header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_machine == EM_X86_64 &&
+	       header->e_machine == EM_X86_64;
+}
+
+static bool is_our_kind(const Elf64_Ehdr *header)
+{
+	return is_our_machine(header) &&
 	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
 	       header->e_phentsize == sizeof(Elf64_Phdr) &&
 	       header->e_phnum > 0 && header->e_phnum <= PROGRAM_HEADERS_MAX;
@@ -179,26 +187,19 @@ static int open_vdso(struct elf_image *image)
 	return elf_image_open_memory(image, header, vdso_bytes(header));
 }
 
-/* Looked at before it is opened, because opening some devices does something
- * (a tape rewinds, a watchdog starts), and again afterwards, because the name
- * may stand for another file by then. Files of no size are those of /proc. */
-static int open_file(struct elf_image *image, const char *path)
+/* Takes the descriptor if it is 0. Files of no size are those of /proc. */
+static int take_file(struct elf_image *image, int fd)
 {
 	struct stat st;
 
-	if (path[0] != '/')
-		return -EINVAL;
-	if (stat(path, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		return -EINVAL;
-	image->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (image->fd < 0)
-		return -errno;
-	if (fstat(image->fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0) {
-		elf_image_close(image);
+	*image = (struct elf_image){.fd = -1};
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || st.st_size <= 0) {
+		close(fd);
 		return -EINVAL;
 	}
+	image->fd = fd;
 	image->len_bytes = (uint64_t)st.st_size;
 	image->inode = st.st_ino;
 	return 0;
@@ -234,18 +235,38 @@ int elf_image_open_memory(struct elf_image *image, const void *bytes,
 	return read_headers(image);
 }
 
-int elf_image_open(struct elf_image *image, const char *path)
+int elf_image_open_fd(struct elf_image *image, int fd)
 {
-	int error;
+	int error = take_file(image, fd);
 
-	*image = (struct elf_image){.fd = -1};
-	if (strcmp(path, ELF_IMAGE_VDSO) == 0)
-		return open_vdso(image);
-	error = open_file(image, path);
 	if (error)
 		return error;
 	error = read_headers(image);
 	if (error)
 		elf_image_close(image);
 	return error;
+}
+
+int elf_image_open_debug(struct elf_image *image, int fd)
+{
+	Elf64_Ehdr header;
+	int error = take_file(image, fd);
+
+	if (error)
+		return error;
+	if (elf_image_read(image, 0, &header, sizeof(header)) ||
+	    !is_our_machine(&header) || !sections_are_sane(image, &header)) {
+		elf_image_close(image);
+		return -ENOEXEC;
+	}
+	image->has_sections = true;
+	return 0;
+}
+
+int elf_image_open(struct elf_image *image, const char *path)
+{
+	*image = (struct elf_image){.fd = -1};
+	if (strcmp(path, ELF_IMAGE_VDSO) == 0)
+		return open_vdso(image);
+	return elf_image_open_fd(image, regular_file_open(path));
 }

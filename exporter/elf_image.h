@@ -54,12 +54,31 @@ struct elf_image {
  */
 int elf_image_open(struct elf_image *image, const char *path);
 
+/* The same for an open file, whose descriptor it takes whatever comes of it; a
+ * negative errno instead of one is handed back. */
+int elf_image_open_fd(struct elf_image *image, int fd);
+
+/* The same for a file with debug information: nothing in it need be code. Only
+ * has_sections is told, and the build id not before elf_image_take_notes. */
+int elf_image_open_debug(struct elf_image *image, int fd);
+
 /* The same for bytes in memory, which must outlive the image. */
 int elf_image_open_memory(struct elf_image *image, const void *bytes,
 			  size_t len_bytes);
 
 /* Headers stay readable afterwards, bytes don't. */
 void elf_image_close(struct elf_image *image);
+
+struct elf_notes {
+	uint64_t offset;
+	uint64_t len_bytes;
+	uint64_t align;
+};
+
+/* Takes the build id from a section or segment of notes, if it isn't known
+ * and they hold one. */
+void elf_image_take_notes(struct elf_image *image,
+			  const struct elf_notes *notes);
 
 /* Copies bytes of the file. -EIO when they aren't all there. */
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *to,

@@ -23,6 +23,8 @@
 
 #include "exporter/clock.h"
 #include "exporter/confine.h"
+#include "exporter/dwarf_protocol.h"
+#include "exporter/dwarf_reader.h"
 #include "exporter/join.h"
 #include "exporter/log.h"
 #include "exporter/recorder.h"
@@ -261,6 +263,8 @@ int main(int argc, char **argv)
 	static struct exporter exporter;
 	int error;
 
+	if (argc == 2 && strcmp(argv[1], DWARF_READER_ARGUMENT) == 0)
+		return dwarf_reader_run();
 	if (argc != 3 || (strcmp(argv[1], "--detached") != 0 &&
 			  strcmp(argv[1], "--supervised") != 0))
 		return usage();

@@ -60,6 +60,7 @@ static bool allocate(struct tables *t, const struct window *w)
 	/* calloc(0) may give NULL, which is no failure. */
 	size_t samples = w->sample_count + 1u;
 	size_t locations = w->location_count + 1u;
+	size_t lines = w->line_count + 1u;
 	size_t functions = w->function_count + 1u;
 	size_t mappings = w->mapping_count + 1u;
 
@@ -72,8 +73,8 @@ static bool allocate(struct tables *t, const struct window *w)
 		calloc(samples * LABELS_MAX, sizeof(*t->label_pointers));
 	t->locations = calloc(locations, sizeof(*t->locations));
 	t->location_pointers = calloc(locations, sizeof(*t->location_pointers));
-	t->lines = calloc(locations, sizeof(*t->lines));
-	t->line_pointers = calloc(locations, sizeof(*t->line_pointers));
+	t->lines = calloc(lines, sizeof(*t->lines));
+	t->line_pointers = calloc(lines, sizeof(*t->line_pointers));
 	t->functions = calloc(functions, sizeof(*t->functions));
 	t->function_pointers = calloc(functions, sizeof(*t->function_pointers));
 	t->mappings = calloc(mappings, sizeof(*t->mappings));
@@ -167,22 +168,39 @@ static void add_sample(void *context, const struct window_sample *sample)
 	e->t.sample_pointers[e->sample++] = message;
 }
 
+/* pprof takes the first mapping for the program's. */
+static uint64_t mapping_id(const struct window *window, uint32_t mapping)
+{
+	if (mapping == window->program)
+		return mapping ? 1 : 0;
+	return mapping && mapping < window->program ? mapping + 1 : mapping;
+}
+
+static void fill_lines(struct encoder *e)
+{
+	for (uint32_t i = 0; i < e->window->line_count; i++) {
+		const struct window_line *from = &e->window->lines[i];
+		line_message *message = &e->t.lines[i];
+
+		perftools__profiles__line__init(message);
+		message->function_id = from->function + 1;
+		message->line = from->line;
+		e->t.line_pointers[i] = message;
+	}
+}
+
 static void fill_locations(struct encoder *e)
 {
 	for (uint32_t i = 0; i < e->window->location_count; i++) {
 		const struct window_location *from = &e->window->locations[i];
 		location_message *message = &e->t.locations[i];
-		line_message *line = &e->t.lines[i];
 
-		perftools__profiles__line__init(line);
-		line->function_id = from->function + 1;
 		perftools__profiles__location__init(message);
 		message->id = i + 1;
-		message->mapping_id = from->mapping;
+		message->mapping_id = mapping_id(e->window, from->mapping);
 		message->address = from->address;
-		message->n_line = 1;
-		message->line = &e->t.line_pointers[i];
-		e->t.line_pointers[i] = line;
+		message->n_line = from->line_count;
+		message->line = &e->t.line_pointers[from->first_line];
 		e->t.location_pointers[i] = message;
 	}
 }
@@ -190,12 +208,15 @@ static void fill_locations(struct encoder *e)
 static void fill_functions(struct encoder *e)
 {
 	for (uint32_t i = 0; i < e->window->function_count; i++) {
+		const struct window_function *from = &e->window->functions[i];
 		function_message *message = &e->t.functions[i];
 
 		perftools__profiles__function__init(message);
 		message->id = i + 1;
-		message->name = e->window->functions[i].name;
-		message->system_name = e->window->functions[i].system_name;
+		message->name = from->name;
+		message->system_name = from->system_name;
+		message->filename = from->file;
+		message->start_line = from->start_line;
 		e->t.function_pointers[i] = message;
 	}
 }
@@ -209,12 +230,15 @@ static void fill_mappings(struct encoder *e)
 		mapping_message *message = &e->t.mappings[i];
 
 		perftools__profiles__mapping__init(message);
-		message->id = i + 1;
+		message->id = mapping_id(e->window, i + 1);
 		message->memory_limit = from->limit;
 		message->filename = from->path_text;
 		message->build_id = from->build_id_text;
 		message->has_functions = true;
-		e->t.mapping_pointers[i] = message;
+		message->has_filenames = from->has_files;
+		message->has_line_numbers = from->has_lines;
+		message->has_inline_frames = from->has_inlined;
+		e->t.mapping_pointers[message->id - 1] = message;
 	}
 }
 
@@ -257,6 +281,7 @@ static int encode(struct encoder *e, const struct pprof_times *times,
 
 	fill_keys(e);
 	window_each(e->window, add_sample, e);
+	fill_lines(e);
 	fill_locations(e);
 	fill_functions(e);
 	fill_mappings(e);

@@ -121,8 +121,10 @@ static struct known_process *create(struct processes *processes, uint32_t slot,
 	process->pid = pid_of(claim);
 	process->generation = generation_of(claim);
 	process->map = address_map_create(processes->files);
-	if (process->map)
+	if (process->map) {
+		address_map_set_process(process->map, process->pid);
 		process->completer = completer_create(process->map);
+	}
 	if (!process->completer) {
 		address_map_destroy(process->map);
 		free(process);

@@ -21,6 +21,14 @@
 /* A program's module list comes within a second of its first sample. */
 #define LATE_NS UINT64_C(3000000000)
 
+/* How long a window waits for source lines that were asked for and aren't there
+ * yet; the ring fills meanwhile. The last one may wait longer. */
+#define LINES_MS 500u
+#define LINES_LAST_MS 3000u
+
+/* Who reads DWARF: this same program, in another process. */
+#define OWN_PROGRAM "/proc/self/exe"
+
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u
 
@@ -177,7 +185,7 @@ static void account(struct recorder *recorder, const struct output_files *files,
 		    window->location_count);
 }
 
-static void close_window(struct recorder *recorder)
+static void close_window(struct recorder *recorder, uint32_t patience_ms)
 {
 	struct output_files files = {
 		.start_ns = recorder->window_start_ns +
@@ -188,6 +196,7 @@ static void close_window(struct recorder *recorder)
 	int error = 0;
 
 	name_service(recorder, recorder->program);
+	window_settle(&recorder->window, &recorder->debug.client, patience_ms);
 	encode_profile(recorder, now_ns(CLOCK_MONOTONIC), &profile,
 		       &files.profile_bytes);
 	encode_spans(recorder, &spans, &files.spans_bytes);
@@ -214,7 +223,7 @@ static void after_adding(struct recorder *recorder, bool added)
 	if (!added)
 		recorder->counts.dropped++;
 	if (window_is_full(&recorder->window))
-		close_window(recorder);
+		close_window(recorder, LINES_MS);
 }
 
 static void add_sample(struct recorder *recorder, struct known_process *process,
@@ -333,7 +342,7 @@ static void take_record(void *context, const struct record *record)
 		spans_end(recorder->spans,
 			  (const struct record_span_end *)record);
 		if (spans_ended(recorder->spans) >= WINDOW_SPANS_MAX)
-			close_window(recorder);
+			close_window(recorder, LINES_MS);
 		break;
 	case RECORD_MODULE:
 		note_module_error(
@@ -395,6 +404,8 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->intake.take = take_record;
 	recorder->intake.context = recorder;
 	recorder->processes.ring = ring;
+	debug_infos_init(&recorder->debug, OWN_PROGRAM);
+	recorder->files.debug = &recorder->debug;
 	recorder->processes.files = &recorder->files;
 	recorder->processes.gone = process_gone;
 	recorder->processes.context = recorder;
@@ -420,6 +431,7 @@ void recorder_fini(struct recorder *recorder)
 	spans_destroy(recorder->spans);
 	summary_destroy(recorder->summary);
 	elf_cache_fini(&recorder->files);
+	debug_infos_fini(&recorder->debug);
 }
 
 static bool window_is_over(const struct recorder *recorder)
@@ -439,13 +451,15 @@ long recorder_pass(struct recorder *recorder)
 	records = intake_pass(&recorder->intake);
 	late_retry(&recorder->late, retry_late, recorder);
 	processes_settle(&recorder->processes);
+	dwarf_client_take(&recorder->debug.client, 0);
+	window_name(&recorder->window, false);
 	if (window_is_over(recorder))
-		close_window(recorder);
+		close_window(recorder, LINES_MS);
 	return records;
 }
 
 void recorder_flush(struct recorder *recorder)
 {
 	late_retry(&recorder->late, take_late, recorder);
-	close_window(recorder);
+	close_window(recorder, LINES_LAST_MS);
 }

@@ -34,6 +34,7 @@ struct recorder {
 	struct ring *ring;
 	struct intake intake;
 	struct processes processes;
+	struct debug_infos debug;
 	struct elf_cache files;
 	struct late late;
 	struct spans *spans;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/plt.h"
+
 #define NO_PARENT UINT32_MAX
 /* Symbols within symbols; more only occur in files that were made for it. */
 #define NESTED_MAX 64u
@@ -42,7 +44,8 @@ struct candidate {
 };
 
 struct candidates {
-	const struct elf_image *image;
+	const struct elf_image *mapped;
+	const struct elf_image *image; /* the one at hand */
 	struct candidate *at;
 	uint32_t count;
 	uint32_t capacity;
@@ -52,9 +55,9 @@ struct candidates {
 static uint8_t binding_rank(unsigned char info)
 {
 	switch (GELF_ST_BIND(info)) {
-	case STB_LOCAL:
-		return 1;
 	case STB_WEAK:
+		return 1;
+	case STB_LOCAL:
 		return 2;
 	default:
 		return 0;
@@ -69,7 +72,7 @@ static bool is_function(const struct candidates *c, const GElf_Sym *symbol)
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) ||
 	    symbol->st_shndx == SHN_UNDEF || symbol->st_size > UINT32_MAX)
 		return false;
-	segment = elf_image_segment(c->image, symbol->st_value);
+	segment = elf_image_segment(c->mapped, symbol->st_value);
 	return segment && segment->executable;
 }
 
@@ -302,24 +305,54 @@ static Elf *open_elf(const struct elf_image *image)
 	return elf_memory((char *)(uintptr_t)image->bytes, image->len_bytes);
 }
 
-struct symbols *symbols_load(const struct elf_image *image)
+static void collect_image(struct candidates *c, const struct elf_image *image,
+			  Elf **elf)
 {
-	struct candidates c = {.image = image,
-			       .names_left = SYMBOLS_TABLE_MAX_BYTES};
-	struct symbols *symbols = NULL;
-	Elf *elf;
+	*elf = image->has_sections ? open_elf(image) : NULL;
+	if (!*elf)
+		return;
+	c->image = image;
+	collect_section(c, *elf, SHT_SYMTAB);
+	collect_section(c, *elf, SHT_DYNSYM);
+}
 
-	if (!image->has_sections)
-		return NULL;
-	elf = open_elf(image);
-	if (!elf)
-		return NULL;
-	collect_section(&c, elf, SHT_SYMTAB);
-	collect_section(&c, elf, SHT_DYNSYM);
+static void collect_stubs(struct candidates *c, const struct plt *plt)
+{
+	if (!plt->count || !reserve(c, plt->count))
+		return;
+	for (uint32_t i = 0; i < plt->count && c->count < c->capacity; i++) {
+		const struct plt_stub *stub = &plt->stubs[i];
+		const char *name = plt->names + stub->name;
+
+		c->at[c->count] = (struct candidate){
+			.start = stub->start,
+			.len = stub->len_bytes,
+			.name_bytes = (uint32_t)strlen(name),
+			.name = name,
+			.order = c->count,
+		};
+		c->count++;
+	}
+}
+
+struct symbols *symbols_load(const struct elf_image *const *images)
+{
+	struct candidates c = {.mapped = images[0],
+			       .names_left = SYMBOLS_TABLE_MAX_BYTES};
+	Elf *elfs[SYMBOLS_IMAGES_MAX] = {NULL};
+	struct symbols *symbols = NULL;
+	struct plt plt;
+
+	for (uint32_t i = 0; i < SYMBOLS_IMAGES_MAX && images[i]; i++)
+		collect_image(&c, images[i], &elfs[i]);
+	plt_read(&plt, images[0]);
+	collect_stubs(&c, &plt);
 	if (c.count)
 		symbols = build(&c);
 	free(c.at);
-	elf_end(elf);
+	plt_free(&plt);
+	for (uint32_t i = 0; i < SYMBOLS_IMAGES_MAX; i++)
+		elf_end(elfs[i]);
 	return symbols;
 }
 

@@ -6,6 +6,10 @@
  * The nearest symbol below is no answer: in a stripped library it is some
  * exported function a megabyte away.
  *
+ * Beside those that are in the file itself there are those of its debug file
+ * and of its mini debug information, and names for the stubs of the procedure
+ * linkage table: `name@plt`.
+ *
  * Format: System V gABI 4.1, "Symbol Table", read by elfutils' libelf.
  */
 #ifndef EXPORTER_SYMBOLS_H
@@ -24,9 +28,13 @@
 
 struct symbols;
 
-/* Reads the functions of an open image. NULL when it has none that we can
- * read. The image may be closed afterwards. Free with symbols_destroy. */
-struct symbols *symbols_load(const struct elf_image *image);
+/* Files whose symbols are read together. */
+#define SYMBOLS_IMAGES_MAX 3u
+
+/* Reads the functions of open images, of which the first is the file that is
+ * mapped and NULL ends them. NULL when there is none that we can read. The
+ * images may be closed afterwards. Free with symbols_destroy. */
+struct symbols *symbols_load(const struct elf_image *const *images);
 
 void symbols_destroy(struct symbols *symbols); /* NULL is fine */
 
@@ -36,7 +44,7 @@ size_t symbols_bytes(const struct symbols *symbols);
 /*
  * The innermost function that holds an ELF vaddr, as it stands in the file but
  * without a version (`@...`), or NULL. Of several names for one function it is
- * always the same: global before local before weak, then the one with fewest
+ * always the same: global before weak before local, then the one with fewest
  * leading underscores, then the shortest, then the first in the file. The
  * string lives as long as `symbols`.
  */

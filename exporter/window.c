@@ -6,9 +6,6 @@
 #include "exporter/window.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,18 +13,8 @@
 #define uthash_nonfatal_oom(entry) ((entry)->refused = true)
 #include <uthash.h>
 
-#include "exporter/demangle.h"
 #include "exporter/ids.h"
-#include "exporter/utf8.h"
-
-/* One table serves mappings, functions, locations and samples: an index by a
- * key of bytes. */
-struct item {
-	uint32_t index;
-	bool refused;
-	UT_hash_handle hh;
-	uint8_t key[];
-};
+#include "exporter/window_places.h"
 
 struct sample_item {
 	struct window_sample sample;
@@ -36,243 +23,18 @@ struct sample_item {
 	uint32_t key[]; /* labels, then the locations */
 };
 
-struct window_tables {
-	struct item *mappings;
-	struct item *functions;
-	struct item *locations;
-	struct sample_item *samples;
-	uint32_t mapping_capacity;
-	uint32_t function_capacity;
-	uint32_t location_capacity;
-};
-
-static struct item *find(struct item *table, const void *key, size_t bytes)
-{
-	struct item *item;
-
-	HASH_FIND(hh, table, key, bytes, item);
-	return item;
-}
-
-static bool insert(struct item **table, const void *key, size_t bytes,
-		   uint32_t index)
-{
-	struct item *item = calloc(1, sizeof(*item) + bytes);
-
-	if (!item)
-		return false;
-	item->index = index;
-	memcpy(item->key, key, bytes);
-	HASH_ADD_KEYPTR(hh, *table, item->key, bytes, item);
-	if (item->refused)
-		free(item);
-	else
-		return true;
-	return false;
-}
-
-static void clear(struct item **table)
-{
-	struct item *item;
-	struct item *next;
-
-	HASH_ITER (hh, *table, item, next) {
-		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
-		HASH_DELETE(hh, *table, item);
-		free(item);
-	}
-}
-
-/* Makes room for one more element; NULL without memory. */
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void *result;
-
-	if (count < *capacity)
-		return array;
-	result = reallocarray(array, more, size);
-	if (result)
-		*capacity = more;
-	return result;
-}
-
-static uint32_t intern_build_id(struct window *window,
-				const struct module *module)
-{
-	char hex[2 * MODULE_BUILD_ID_BYTES + 1];
-
-	id_to_hex(hex, module->build_id, module->build_id_bytes);
-	return strings_intern(&window->strings, hex);
-}
-
-/* Paths may be any bytes, a profile's strings must be UTF-8. */
-static uint32_t intern_path(struct window *window, const char *path)
-{
-	char text[PATH_MAX];
-
-	utf8_copy(text, sizeof(text), path, strlen(path));
-	return strings_intern(&window->strings, text);
-}
-
-/* Index + 1 of the module's mapping, 0 without memory. */
-static uint32_t intern_mapping(struct window *window,
-			       const struct module *module)
-{
-	struct window_tables *tables = window->tables;
-	uint32_t key[2] = {intern_path(window, module->path),
-			   intern_build_id(window, module)};
-	struct item *known = find(tables->mappings, key, sizeof(key));
-	struct window_mapping *mappings;
-
-	if (known)
-		return known->index + 1;
-	mappings = grown(window->mappings, window->mapping_count,
-			 &tables->mapping_capacity, sizeof(*mappings));
-	if (!mappings)
-		return 0;
-	window->mappings = mappings;
-	if (!insert(&tables->mappings, key, sizeof(key), window->mapping_count))
-		return 0;
-	mappings[window->mapping_count] = (struct window_mapping){
-		.path_text = key[0], .build_id_text = key[1], .limit = 4096};
-	return ++window->mapping_count;
-}
-
-static bool intern_function(struct window *window, const char *name,
-			    const char *system_name, uint32_t *index)
-{
-	struct window_tables *tables = window->tables;
-	uint32_t key[2] = {strings_intern(&window->strings, name),
-			   strings_intern(&window->strings, system_name)};
-	struct item *known = find(tables->functions, key, sizeof(key));
-	struct window_function *functions;
-
-	*index = known ? known->index : window->function_count;
-	if (known)
-		return true;
-	functions = grown(window->functions, window->function_count,
-			  &tables->function_capacity, sizeof(*functions));
-	if (!functions)
-		return false;
-	window->functions = functions;
-	if (!insert(&tables->functions, key, sizeof(key), *index))
-		return false;
-	functions[window->function_count++] =
-		(struct window_function){key[0], key[1]};
-	return true;
-}
-
-struct place {
-	uint32_t mapping;
-	uint32_t special; /* a frame of our own: its name's text */
-	uint64_t address;
-};
-
-static bool find_location(const struct window *window,
-			  const struct place *place, uint32_t *index)
-{
-	struct item *known =
-		find(window->tables->locations, place, sizeof(*place));
-
-	if (known)
-		*index = known->index;
-	return known != NULL;
-}
-
-static bool add_location(struct window *window, const struct place *place,
-			 uint32_t function, uint32_t *index)
-{
-	struct window_tables *tables = window->tables;
-	struct window_location *locations;
-
-	locations = grown(window->locations, window->location_count,
-			  &tables->location_capacity, sizeof(*locations));
-	if (!locations)
-		return false;
-	window->locations = locations;
-	*index = window->location_count;
-	if (!insert(&tables->locations, place, sizeof(*place), *index))
-		return false;
-	locations[window->location_count++] = (struct window_location){
-		place->mapping, function, place->address};
-	return true;
-}
-
 static bool intern_special(struct window *window, const char *name,
-			   uint32_t *index)
+			   uint32_t *location)
 {
-	struct place place = {0, strings_intern(&window->strings, name), 0};
-	uint32_t function;
-
-	if (find_location(window, &place, index))
-		return true;
-	return intern_function(window, name, name, &function) &&
-	       add_location(window, &place, function, index);
-}
-
-/* Without a symbol a function is named by where it begins, if the unwind
- * information knows, so that its addresses still add up. */
-static void name_place(const struct elf_file *file,
-		       const struct stack_frame *frame, char *name,
-		       size_t name_bytes)
-{
-	struct eh_frame_fde fde;
-	uint64_t vaddr = frame->vaddr;
-
-	if (file && eh_frame_find(&file->frames, vaddr, &fde) == 0)
-		vaddr = fde.start;
-	snprintf(name, name_bytes, "[%.400s+0x%" PRIx64 "]",
-		 frame->module->name, vaddr);
-}
-
-static bool name_frame(struct window *window, struct address_map *map,
-		       const struct stack_frame *frame, uint32_t *function)
-{
-	const struct elf_file *file = address_map_file(map, frame->module);
-	const char *symbol = file ? elf_file_symbol(file, frame->vaddr) : NULL;
-	char place[512];
-	char *name;
-	bool done;
-
-	if (!symbol) {
-		window->unnamed_count++;
-		name_place(file, frame, place, sizeof(place));
-		return intern_function(window, place, place, function);
-	}
-	name = demangle(symbol);
-	done = name && intern_function(window, name, symbol, function);
-	free(name);
-	return done;
-}
-
-/* A load bias that makes no sense may put a place anywhere. */
-static uint64_t page_end(uint64_t vaddr)
-{
-	uint64_t last = vaddr | 4095;
-
-	return last == UINT64_MAX ? last : last + 1;
+	return window_locate_named(window, name, 0, location);
 }
 
 static bool intern_frame(struct window *window, struct address_map *map,
-			 const struct stack_frame *frame, uint32_t *index)
+			 const struct stack_frame *frame, uint32_t *location)
 {
-	struct place place = {0, 0, frame->vaddr};
-	struct window_mapping *mapping;
-	uint32_t function;
-
-	if (!frame->module)
-		return intern_special(window, WINDOW_UNKNOWN, index);
-	place.mapping = intern_mapping(window, frame->module);
-	if (!place.mapping)
-		return false;
-	if (find_location(window, &place, index))
-		return true;
-	mapping = &window->mappings[place.mapping - 1];
-	if (frame->vaddr >= mapping->limit)
-		mapping->limit = page_end(frame->vaddr);
-	return name_frame(window, map, frame, &function) &&
-	       add_location(window, &place, function, index);
+	if (frame->module)
+		return window_locate(window, map, frame, location);
+	return intern_special(window, WINDOW_UNKNOWN, location);
 }
 
 #define LABEL_WORDS 8u
@@ -318,10 +80,9 @@ static bool add_up(struct window *window, struct sample_item *item,
 		   uint32_t locations)
 {
 	size_t bytes = (LABEL_WORDS + locations) * sizeof(uint32_t);
-	struct window_tables *tables = window->tables;
 	struct sample_item *known;
 
-	HASH_FIND(hh, tables->samples, item->key, bytes, known);
+	HASH_FIND(hh, window->samples, item->key, bytes, known);
 	if (known) {
 		known->sample.count =
 			sum_of(known->sample.count, item->sample.count);
@@ -330,7 +91,7 @@ static bool add_up(struct window *window, struct sample_item *item,
 		free(item);
 		return true;
 	}
-	HASH_ADD_KEYPTR(hh, tables->samples, item->key, bytes, item);
+	HASH_ADD_KEYPTR(hh, window->samples, item->key, bytes, item);
 	if (item->refused) {
 		free(item);
 		return false;
@@ -367,13 +128,13 @@ static struct sample_item *new_item(struct window *window,
 int window_init(struct window *window)
 {
 	memset(window, 0, sizeof(*window));
-	window->tables = calloc(1, sizeof(*window->tables));
-	if (!window->tables)
+	window->places = calloc(1, sizeof(*window->places));
+	if (!window->places)
 		return -ENOMEM;
 	if (strings_init(&window->strings) == 0)
 		return 0;
-	free(window->tables);
-	window->tables = NULL;
+	free(window->places);
+	window->places = NULL;
 	return -ENOMEM;
 }
 
@@ -382,18 +143,12 @@ void window_fini(struct window *window)
 	struct sample_item *item;
 	struct sample_item *next;
 
-	HASH_ITER (hh, window->tables->samples, item, next) {
+	HASH_ITER (hh, window->samples, item, next) {
 		/* NOLINTNEXTLINE(clang-analyzer-*): can't follow uthash. */
-		HASH_DELETE(hh, window->tables->samples, item);
+		HASH_DELETE(hh, window->samples, item);
 		free(item);
 	}
-	clear(&window->tables->mappings);
-	clear(&window->tables->functions);
-	clear(&window->tables->locations);
-	free(window->tables);
-	free(window->mappings);
-	free(window->functions);
-	free(window->locations);
+	window_places_fini(window);
 	strings_fini(&window->strings);
 }
 
@@ -449,19 +204,29 @@ bool window_add_unsampled(struct window *window,
 }
 
 /* A sample takes some 50 bytes, 52 more for the texts of its ids, and 3 a
- * frame; a location some 30, a function some 12 and its names; see pprof.c. */
-bool window_is_full(const struct window *window)
+ * frame; a location some 24 and 10 a line, a function some 18 and its names;
+ * see pprof.c. What has no names yet may get long ones. */
+static bool looks_full(const struct window *window)
 {
 	uint64_t bytes = window->sample_count * UINT64_C(50) +
 			 window->labelled_count * UINT64_C(52) +
 			 window->frame_count * 3 +
-			 window->location_count * UINT64_C(30) +
-			 window->function_count * UINT64_C(12) +
+			 window->location_count * UINT64_C(24) +
+			 window->line_count * UINT64_C(10) +
+			 window->unfinished_count * UINT64_C(1000) +
+			 window->function_count * UINT64_C(18) +
 			 window->strings.bytes + window->strings.count * 4ull;
 
 	/* A sample with the deepest stack and new names still fits in. */
 	return window->sample_count >= WINDOW_SAMPLES_MAX ||
 	       bytes >= WINDOW_BYTES_MAX - (256u << 10);
+}
+
+bool window_is_full(struct window *window)
+{
+	if (looks_full(window) && window->unfinished_count)
+		window_name(window, false);
+	return looks_full(window);
 }
 
 void window_each(const struct window *window,
@@ -472,6 +237,6 @@ void window_each(const struct window *window,
 	struct sample_item *item;
 	struct sample_item *next;
 
-	HASH_ITER (hh, window->tables->samples, item, next)
+	HASH_ITER (hh, window->samples, item, next)
 		visit(context, &item->sample);
 }

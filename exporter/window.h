@@ -34,21 +34,49 @@ struct window_labels {
 	uint32_t pid;
 };
 
+/* Why a location bears no function's name. */
+enum window_nameless {
+	WINDOW_NO_SYMBOL, /* its file has no name for it */
+	WINDOW_FILE_GONE, /* enum elf_fault */
+	WINDOW_FILE_REPLACED,
+	WINDOW_FILE_UNREADABLE,
+	WINDOW_FILES_TOO_MANY,
+	WINDOW_NO_FILE, /* generated code, without a perf map that knows it */
+	WINDOW_NAMELESS
+};
+
 struct window_mapping {
 	uint32_t path_text;
 	uint32_t build_id_text; /* 0: none */
 	uint64_t limit;         /* above all of its locations */
+	struct elf_file *file;  /* NULL: see fault */
+	enum elf_fault fault;
+	char name[256]; /* of its file, for people */
+	/* Whether some of its locations have that. */
+	bool has_files;
+	bool has_lines;
+	bool has_inlined;
 };
 
+/* Texts. */
 struct window_function {
-	uint32_t name;        /* strings */
+	uint32_t name;
 	uint32_t system_name; /* mangled */
+	uint32_t file;        /* 0: unknown */
+	uint32_t start_line;  /* 0: unknown */
+};
+
+struct window_line {
+	uint32_t function;
+	uint32_t line; /* 0: unknown */
 };
 
 struct window_location {
 	uint32_t mapping; /* index + 1; 0: none */
-	uint32_t function;
 	uint64_t address; /* ELF vaddr in the mapping's file */
+	/* The innermost inlined function first. */
+	uint32_t first_line;
+	uint32_t line_count; /* 0: it has no names yet */
 };
 
 struct window_sample {
@@ -68,6 +96,13 @@ struct window {
 	uint32_t function_count;
 	struct window_location *locations;
 	uint32_t location_count;
+	struct window_line *lines;
+	uint32_t line_count;
+	uint32_t named_count;      /* locations up to here have names */
+	uint32_t unfinished_count; /* in all, those that have none yet */
+	uint32_t program;          /* mapping, index + 1; 0: not seen */
+	uint32_t nameless[WINDOW_NAMELESS]; /* locations without a name */
+	uint32_t lines_late; /* locations whose lines came too late */
 	uint32_t sample_count;
 	uint32_t labelled_count; /* of these, samples under a span */
 	uint64_t frame_count;    /* sum of all samples' location_count */
@@ -76,7 +111,9 @@ struct window {
 	uint64_t unsampled_ns;   /* of which no sample shows a stack */
 	uint64_t unnamed_count;  /* locations for which no symbol was found */
 
-	struct window_tables *tables; /* private */
+	/* Private. */
+	struct window_places *places;
+	struct sample_item *samples;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -94,10 +131,21 @@ bool window_add_stack(struct window *window, struct address_map *map,
 bool window_add_unsampled(struct window *window,
 			  const struct window_sample *weight);
 
-/* Whether it is time to write it, whatever the clock says. */
-bool window_is_full(const struct window *window);
+/* Gives names to locations that have none, as far as their source lines are
+ * there; these come from another process and are asked for in passing. With
+ * is_last the others go without. Returns how many wait. */
+uint32_t window_name(struct window *window, bool is_last);
 
-/* Calls visit for each sample. */
+/* Names all, waiting that long at most for the lines of some. `client` may be
+ * NULL: nothing is to come. */
+void window_settle(struct window *window, struct dwarf_client *client,
+		   uint32_t patience_ms);
+
+/* Whether it is time to write it, whatever the clock says. Gives names that are
+ * there: those that aren't are taken for long ones. */
+bool window_is_full(struct window *window);
+
+/* Calls visit for each sample. All locations must have their names. */
 void window_each(const struct window *window,
 		 void (*visit)(void *context,
 			       const struct window_sample *sample),

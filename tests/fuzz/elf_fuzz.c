@@ -53,13 +53,14 @@ static void look_up(const struct eh_frame *frames,
 static void read_from_memory(const uint8_t *data, size_t size)
 {
 	struct elf_image image;
+	const struct elf_image *const images[] = {&image, NULL};
 	struct eh_frame frames;
 	struct symbols *symbols;
 
 	if (elf_image_open_memory(&image, data, size))
 		return;
 	eh_frame_load(&frames, &image);
-	symbols = symbols_load(&image);
+	symbols = symbols_load(images);
 	look_up(&frames, symbols);
 	eh_frame_free(&frames);
 	symbols_destroy(symbols);

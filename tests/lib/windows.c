@@ -114,6 +114,7 @@ windows_profile_with(const char *const *comments)
 	if (profile)
 		perftools__profiles__profile__free_unpacked(profile, NULL);
 	profile = NULL;
+	window_settle(&windows.window, NULL, 0);
 	CHECK_EQ(pprof_encode(&windows.window, &times, comments, &bytes,
 			      &length),
 		 0);

@@ -43,8 +43,10 @@ static struct elf_image image_of(const char *path)
 static struct elf_identity identity_of(const char *path,
 				       const struct elf_image *image)
 {
-	return (struct elf_identity){path, image->build_id,
-				     image->build_id_bytes, image->inode};
+	return (struct elf_identity){.path = path,
+				     .build_id = image->build_id,
+				     .build_id_bytes = image->build_id_bytes,
+				     .inode = image->inode};
 }
 
 TEST(the_headers_of_a_library_are_read)
@@ -267,6 +269,7 @@ TEST(damaged_files_do_no_harm)
 {
 	const char *path = compile_library("libgood.so", CODE, "");
 	struct elf_image image;
+	const struct elf_image *const images[] = {&image, NULL};
 	struct eh_frame frames;
 	struct stat st;
 	uint8_t *bytes;
@@ -281,7 +284,7 @@ TEST(damaged_files_do_no_harm)
 		if (elf_image_open_memory(&image, bytes, len) == 0) {
 			eh_frame_load(&frames, &image);
 			eh_frame_free(&frames);
-			symbols_destroy(symbols_load(&image));
+			symbols_destroy(symbols_load(images));
 		}
 	for (size_t i = 0; i < 1024; i++) {
 		uint8_t good = bytes[i];
@@ -291,7 +294,7 @@ TEST(damaged_files_do_no_harm)
 		    0) {
 			eh_frame_load(&frames, &image);
 			eh_frame_free(&frames);
-			symbols_destroy(symbols_load(&image));
+			symbols_destroy(symbols_load(images));
 		}
 		bytes[i] = good;
 	}

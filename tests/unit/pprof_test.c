@@ -127,7 +127,7 @@ TEST(times_and_period_are_told)
 	CHECK_EQ(p->period, 10000000);
 }
 
-TEST(mappings_bear_path_and_build_id)
+TEST(mappings_bear_path_and_build_id_and_the_programs_is_the_first)
 {
 	const profile_message *p;
 
@@ -136,12 +136,12 @@ TEST(mappings_bear_path_and_build_id)
 	CHECK(add(windows_weight(0, NULL, 1, 1), TRUNCATED_BAD));
 	p = windows_profile();
 	CHECK_EQ(p->n_mapping, 2);
-	CHECK_STR(profile_text(p, p->mapping[0]->filename), "/lib/libx.so");
-	CHECK_STR(profile_text(p, p->mapping[0]->build_id),
+	CHECK_STR(profile_text(p, p->mapping[0]->filename), "/opt/app");
+	CHECK_STR(profile_text(p, p->mapping[1]->filename), "/lib/libx.so");
+	CHECK_STR(profile_text(p, p->mapping[1]->build_id),
 		  "7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f");
-	CHECK_STR(profile_text(p, p->mapping[1]->filename), "/opt/app");
 	CHECK_EQ(p->n_location, 4);
-	CHECK_EQ(p->location[0]->mapping_id, 1);
+	CHECK_EQ(p->location[0]->mapping_id, 2);
 	CHECK_EQ(p->location[0]->address, 8);
 	CHECK_EQ(p->location[2]->mapping_id, 0);
 	CHECK_EQ(p->location[3]->mapping_id, 0);

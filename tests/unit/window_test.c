@@ -35,6 +35,7 @@ static unsigned count_samples(void)
 {
 	unsigned count = 0;
 
+	window_settle(&windows.window, NULL, 0);
 	window_each(&windows.window, visit, &count);
 	CHECK_EQ(count, windows.window.sample_count);
 	return count;
@@ -43,11 +44,13 @@ static unsigned count_samples(void)
 static const char *frame_name(size_t i)
 {
 	const struct window *w = &windows.window;
-	uint32_t location = last_visited.locations[i];
+	const struct window_location *location =
+		&w->locations[last_visited.locations[i]];
 
 	CHECK(i < last_visited.location_count);
-	return w->strings
-		.texts[w->functions[w->locations[location].function].name];
+	CHECK_EQ(location->line_count, 1);
+	return w->strings.texts
+		[w->functions[w->lines[location->first_line].function].name];
 }
 
 TEST(the_same_stack_and_labels_are_one_sample)
