@@ -5,7 +5,10 @@
  */
 #include "exporter/dwarf_index.h"
 
+#include <dwarf.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +38,16 @@ uint32_t dwarf_build_text(struct dwarf_build *build, const char *text)
 	return strings_intern(&build->texts, text);
 }
 
+uint32_t dwarf_build_path(struct dwarf_build *build, const char *path)
+{
+	char whole[PATH_MAX];
+
+	if (!path || path[0] == '/' || !build->folder)
+		return dwarf_build_text(build, path);
+	snprintf(whole, sizeof(whole), "%s/%s", build->folder, path);
+	return dwarf_build_text(build, whole);
+}
+
 uint32_t dwarf_build_file(struct dwarf_build *build, uint64_t number)
 {
 	uint32_t *text;
@@ -43,7 +56,7 @@ uint32_t dwarf_build_file(struct dwarf_build *build, uint64_t number)
 		return 0;
 	text = &build->file_texts[number];
 	if (!*text)
-		*text = dwarf_build_text(
+		*text = dwarf_build_path(
 			build, dwarf_filesrc(build->files, number, NULL, NULL));
 	return *text;
 }
@@ -69,6 +82,7 @@ static int begin(struct dwarf_build *build, struct dwarf_file *file,
 		 uint64_t unit)
 {
 	int error = dwarf_file_unit(file, unit, &build->unit);
+	Dwarf_Attribute folder;
 
 	if (!error)
 		error = find_hull(build);
@@ -76,6 +90,8 @@ static int begin(struct dwarf_build *build, struct dwarf_file *file,
 		error = strings_init(&build->texts);
 	if (error)
 		return error;
+	build->folder = dwarf_formstring(
+		dwarf_attr(&build->unit, DW_AT_comp_dir, &folder));
 	if (dwarf_getsrcfiles(&build->unit, &build->files,
 			      &build->file_count) != 0)
 		build->file_count = 0;

@@ -48,6 +48,7 @@ struct dwarf_build {
 	Dwarf_Die unit;
 	Dwarf_Files *files; /* the unit's */
 	size_t file_count;
+	const char *folder; /* that relative paths count from, or NULL */
 	uint64_t low, high; /* around all of the unit's code */
 	struct strings texts;
 	/* The text of each of `files` + 1; 0: not looked at yet. */
@@ -60,8 +61,10 @@ struct dwarf_build {
 /* A new element of an array, of zeros, or NULL without memory. */
 void *dwarf_array_add(struct dwarf_array *array, size_t element_bytes);
 
-/* Texts by number; 0 for NULL, and without memory. */
+/* Texts by number: a name, the path of a source file, and that of one of
+ * `files`. 0 for NULL, and without memory. */
 uint32_t dwarf_build_text(struct dwarf_build *build, const char *text);
+uint32_t dwarf_build_path(struct dwarf_build *build, const char *path);
 uint32_t dwarf_build_file(struct dwarf_build *build, uint64_t number);
 
 /* Fill the scopes and their ranges, and the rows. */

@@ -15,7 +15,7 @@ static uint32_t file_of(struct dwarf_build *build, Dwarf_Line *line)
 	if (dwarf_line_file(line, &files, &number) == 0 &&
 	    files == build->files)
 		return dwarf_build_file(build, number);
-	return dwarf_build_text(build, dwarf_linesrc(line, NULL, NULL));
+	return dwarf_build_path(build, dwarf_linesrc(line, NULL, NULL));
 }
 
 static struct dwarf_row row_of(struct dwarf_build *build, Dwarf_Line *line,

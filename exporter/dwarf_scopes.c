@@ -67,7 +67,7 @@ static uint32_t add_scope(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 	}
 	scope->parent = parent;
 	scope->name = dwarf_build_text(build, linkage_name(die));
-	scope->declared_file = dwarf_build_text(build, dwarf_decl_file(die));
+	scope->declared_file = dwarf_build_path(build, dwarf_decl_file(die));
 	scope->declared_line = line_of(die, DW_AT_decl_line);
 	if (parent != LINE_INDEX_NONE) {
 		scope->call_file =
