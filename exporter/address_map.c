@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/perf_map.h"
 #include "exporter/utf8.h"
 
 #define LISTS_PENDING 4u
@@ -53,6 +54,7 @@ struct address_map {
 	struct list pending[LISTS_PENDING];
 	uint32_t generation;
 	uint32_t pid;
+	struct perf_map *generated; /* made when it is first wanted */
 	uint64_t clock;
 };
 
@@ -327,6 +329,8 @@ struct address_map *address_map_create(struct elf_cache *cache)
 void address_map_set_process(struct address_map *map, uint32_t pid)
 {
 	map->pid = pid;
+	if (map->generated)
+		perf_map_set_process(map->generated, pid);
 }
 
 void address_map_destroy(struct address_map *map)
@@ -336,6 +340,7 @@ void address_map_destroy(struct address_map *map)
 	for (unsigned int i = 0; i < LISTS_PENDING; i++)
 		list_free(&map->pending[i], map->cache);
 	list_free(&map->current, map->cache);
+	perf_map_destroy(map->generated);
 	free(map);
 }
 
@@ -389,6 +394,13 @@ const struct module *address_map_find(const struct address_map *map,
 	if (low == 0 || address >= list->segments[low - 1].end)
 		return NULL;
 	return &list->entries[list->segments[low - 1].module].module;
+}
+
+const char *address_map_generated(struct address_map *map, uint64_t address)
+{
+	if (!map->generated && map->pid)
+		map->generated = perf_map_create(map->pid);
+	return map->generated ? perf_map_find(map->generated, address) : NULL;
 }
 
 static struct elf_file *open_entry(struct address_map *map, struct entry *e)

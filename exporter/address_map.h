@@ -41,8 +41,8 @@ struct module {
  * there is no memory. */
 struct address_map *address_map_create(struct elf_cache *cache);
 
-/* The process, as long as it lives: some files can only be reached through it.
- * 0: none. */
+/* The process, as long as it lives: some files can only be reached through it,
+ * and it may tell the names of code that it generates. 0: none. */
 void address_map_set_process(struct address_map *map, uint32_t pid);
 
 void address_map_destroy(struct address_map *map); /* NULL is fine */
@@ -67,6 +67,10 @@ uint32_t address_map_generation(const struct address_map *map);
  * call of address_map_add, address_map_end or address_map_destroy. */
 const struct module *address_map_find(const struct address_map *map,
 				      uint64_t address);
+
+/* The name of generated code, which is in no module (perf_map.h), or NULL.
+ * Lives until the next call. */
+const char *address_map_generated(struct address_map *map, uint64_t address);
 
 /*
  * The file behind a module, read now if it wasn't yet; NULL when it can't be

@@ -37,6 +37,16 @@ static const char *const stack_names[COMPLETE_RESULTS] = {
 	[UNKNOWN_MODULE] = "stacks_truncated_unknown_code",
 };
 
+/* Locations of the window; for generated code, frames. */
+static const char *const nameless_names[WINDOW_NAMELESS] = {
+	[WINDOW_NO_SYMBOL] = "unsymbolized_no_symbol",
+	[WINDOW_FILE_GONE] = "unsymbolized_file_gone",
+	[WINDOW_FILE_REPLACED] = "unsymbolized_file_replaced",
+	[WINDOW_FILE_UNREADABLE] = "unsymbolized_file_unreadable",
+	[WINDOW_FILES_TOO_MANY] = "unsymbolized_too_many_files",
+	[WINDOW_NO_FILE] = "unsymbolized_generated_code",
+};
+
 static const char *const loss_names[UPLOAD_LOSSES] = {
 	[UPLOAD_REFUSED] = "pushes_lost_refused",
 	[UPLOAD_TIRED] = "pushes_lost_too_many_tries",
@@ -89,6 +99,20 @@ static void add_pushes(struct writer *writer, struct recorder *recorder)
 	recorder->pushed = now;
 }
 
+/* What names and source lines are missing, and why. */
+static void add_names(struct writer *writer, struct recorder *recorder)
+{
+	const struct window *window = &recorder->window;
+	uint64_t unusable = recorder->debug.unusable;
+
+	for (unsigned i = 0; i < WINDOW_NAMELESS; i++)
+		add(writer, nameless_names[i], window->nameless[i]);
+	add(writer, "lines_too_late", window->lines_late);
+	add(writer, "debug_information_unusable",
+	    unusable - recorder->debug_unusable);
+	recorder->debug_unusable = unusable;
+}
+
 void comments_make(struct comments *comments, struct recorder *recorder)
 {
 	struct writer writer = {comments, 1};
@@ -102,8 +126,6 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add_ring_counts(&writer, recorder);
 	for (unsigned i = 0; i < COMPLETE_RESULTS; i++)
 		add(&writer, stack_names[i], recorder->counts.stacks[i]);
-	add(&writer, "locations_without_symbol",
-	    recorder->window.unnamed_count);
 	add(&writer, "samples_waited_for_modules", recorder->counts.late);
 	add(&writer, "records_of_unknown_processes", recorder->counts.orphans);
 	add(&writer, "samples_dropped_no_memory", recorder->counts.dropped);
@@ -112,6 +134,7 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add(&writer, "spans_beyond_table",
 	    spans_refused(recorder->spans) - recorder->spans_refused);
 	recorder->spans_refused = spans_refused(recorder->spans);
+	add_names(&writer, recorder);
 	add_pushes(&writer, recorder);
 	comments->lines[writer.used] = NULL;
 }

@@ -8,7 +8,7 @@
 
 struct recorder;
 
-#define COMMENTS_LINES 40
+#define COMMENTS_LINES 52
 #define COMMENT_BYTES 96
 
 struct comments {

@@ -148,6 +148,7 @@ static void set_dead(struct processes *processes, struct known_process *process)
 	if (process->dead)
 		return;
 	process->dead = true;
+	address_map_set_process(process->map, 0);
 	processes->live--;
 }
 

@@ -245,11 +245,13 @@ static void add_sample(struct recorder *recorder, struct known_process *process,
 				      &recorder->stack, result, &weight));
 }
 
-/* Whether a better list of modules may still come. */
+/* Whether a better list of modules may still come: not for generated code. */
 static bool may_wait(const struct known_process *process,
-		     const struct record_sample *sample)
+		     const struct record_sample *sample,
+		     const struct stack_frame *last)
 {
 	return !process->dead &&
+	       !address_map_generated(process->map, last->lookup) &&
 	       now_ns(CLOCK_MONOTONIC) < sample->head.time_ns + LATE_NS;
 }
 
@@ -266,7 +268,9 @@ static bool try_sample(struct recorder *recorder,
 		return true;
 	}
 	result = completer_walk(process->completer, sample, &recorder->stack);
-	if (result == UNKNOWN_MODULE && !last && may_wait(process, sample))
+	if (result == UNKNOWN_MODULE && !last &&
+	    may_wait(process, sample,
+		     &recorder->stack.frames[recorder->stack.count - 1]))
 		return false;
 	add_sample(recorder, process, sample, result);
 	return true;

@@ -50,6 +50,7 @@ struct recorder {
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
 	uint64_t spans_refused;              /* likewise */
+	uint64_t debug_unusable;             /* likewise */
 	struct stack stack;                  /* of the sample at hand */
 	struct summary *summary; /* of the run; NULL: no memory for it */
 };

@@ -32,8 +32,15 @@ static bool intern_special(struct window *window, const char *name,
 static bool intern_frame(struct window *window, struct address_map *map,
 			 const struct stack_frame *frame, uint32_t *location)
 {
+	const char *name;
+
 	if (frame->module)
 		return window_locate(window, map, frame, location);
+	name = address_map_generated(map, frame->lookup);
+	if (name)
+		return window_locate_named(window, name, frame->address,
+					   location);
+	window->nameless[WINDOW_NO_FILE]++;
 	return intern_special(window, WINDOW_UNKNOWN, location);
 }
 
