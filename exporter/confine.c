@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -95,6 +96,7 @@ void confine_reader(void)
 	struct rlimit data = {READER_DATA_MAX_BYTES, READER_DATA_MAX_BYTES};
 	struct rlimit none = {0, 0};
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	setrlimit(RLIMIT_CORE, &none);
 	drop_capabilities();

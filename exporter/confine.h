@@ -7,8 +7,8 @@
  * refused is left as it is. */
 void confine(void);
 
-/* For the process that reads DWARF: in addition no capability, less memory,
- * and no system call but those that read and answer (seccomp_filter.c). */
+/* For the process that reads DWARF: it ends with its parent, has no capability,
+ * less memory, and no system call but those that read and answer (seccomp_filter.c). */
 void confine_reader(void);
 
 #endif

@@ -23,7 +23,7 @@
 /* The socket takes the place of the exporter's ring; all else is closed. */
 static int spawn(const char *program, int socket, pid_t *pid)
 {
-	char *const arguments[] = {(char *)(uintptr_t) "spanprof-exporter",
+	char *const arguments[] = {(char *)(uintptr_t) "spanprof-reader",
 				   (char *)(uintptr_t)DWARF_READER_ARGUMENT,
 				   NULL};
 	posix_spawn_file_actions_t actions;

@@ -6,8 +6,8 @@
  *
  * FILE is what a process PID has mapped; PATH is the name under which it did.
  * Addresses are ELF vaddrs in hex, one a line. Each gets a line of fields
- * between tabs: the address, then name, file, line and the function's first
- * line of each frame, innermost first.
+ * between tabs: the address, then name, mangled name, file, line and the first
+ * line of the function for each frame, innermost first.
  * Runs on: a program of the tests.
  */
 #include <inttypes.h>
@@ -112,7 +112,8 @@ static void print(const struct window_location *location)
 		const struct window_function *f =
 			&window.functions[line->function];
 
-		printf("\t%s\t%s\t%u\t%u", window.strings.texts[f->name],
+		printf("\t%s\t%s\t%s\t%u\t%u", window.strings.texts[f->name],
+		       window.strings.texts[f->system_name],
 		       window.strings.texts[f->file], line->line,
 		       f->start_line);
 	}
