@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Addresses of code bear the function, file and line, and the whole chain of
 inlined calls, that other tools find; or a placeholder; never a wrong name."""
-import os
 import pathlib
 import shutil
 import subprocess
@@ -10,48 +9,10 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from lib import addresses, run  # noqa: E402
+from lib import addresses, built, run  # noqa: E402
 
 SEED = 20
 ADDRESSES = 1200
-SOURCES = run.ROOT / "tests" / "servers" / "names"
-SERVERS = run.ROOT / "tests" / "servers"
-
-
-def compile_c(folder, name, *flags, sources=None):
-    """The demonstration's server, or other C."""
-    sources = sources or [*SERVERS.glob("blockstore*.c"), SERVERS / "http.c",
-                          SERVERS / "service.c"]
-    path = folder / name
-    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", f"-I{run.ROOT}",
-                    "-O2", "-g", *flags, "-o", path, *sources, "-lpthread"],
-                   check=True)
-    return path
-
-
-def compile_cpp(folder, name, *flags, compiler="g++"):
-    path = folder / name
-    subprocess.run([compiler, "-O2", "-g", *flags, "-o", path,
-                    SOURCES / "sorting.cc"], check=True)
-    return path
-
-
-def compile_rust(folder, name, *flags):
-    path = folder / name
-    run.need("rustc")
-    subprocess.run(["rustc", "-O", "-g", *flags, "-o", path,
-                    SOURCES / "counting.rs"], check=True)
-    return path
-
-
-def objcopy(*arguments):
-    subprocess.run(["objcopy", *map(str, arguments)], check=True)
-
-
-def build_id(path):
-    text = subprocess.run(["readelf", "-n", path], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
-    return text.split("Build ID: ")[1].split()[0]
 
 
 class Case(unittest.TestCase):
@@ -89,42 +50,42 @@ class Case(unittest.TestCase):
     def stripped(self, path, *more):
         """A stripped copy, and the file with what was taken away."""
         copy, debug = self.folder / "stripped", self.folder / "program.debug"
-        objcopy("--only-keep-debug", path, debug)
-        objcopy("--strip-all", *more, path, copy)
+        built.objcopy("--only-keep-debug", path, debug)
+        built.objcopy("--strip-all", *more, path, copy)
         return copy, debug
 
 
 class InTheFileItself(Case):
     def test_c_is_named_to_the_line(self):
-        self.check(compile_c(self.folder, "program"))
+        self.check(built.c(self.folder, "program"))
 
     def test_dwarf_4_is_read(self):
-        self.check(compile_c(self.folder, "program", "-gdwarf-4", "-O3"))
+        self.check(built.c(self.folder, "program", "-gdwarf-4", "-O3"))
 
     def test_a_non_pie_program_is_named_to_the_line(self):
-        self.check(compile_c(self.folder, "program", "-no-pie"))
+        self.check(built.c(self.folder, "program", "-no-pie"))
 
     def test_compressed_sections_are_read(self):
-        self.check(compile_c(self.folder, "program", "-gz=zlib"))
+        self.check(built.c(self.folder, "program", "-gz=zlib"))
 
     def test_link_time_optimisation_is_read(self):
-        self.check(compile_c(self.folder, "program", "-flto"))
+        self.check(built.c(self.folder, "program", "-flto"))
 
     def test_cpp_is_named_to_the_line(self):
-        self.check(compile_cpp(self.folder, "program"), inlined=0.5)
+        self.check(built.cpp(self.folder, "program"), inlined=0.5)
 
     def test_cpp_of_clang_is_named_to_the_line(self):
         run.need("clang++")
-        self.check(compile_cpp(self.folder, "program", compiler="clang++"),
+        self.check(built.cpp(self.folder, "program", compiler="clang++"),
                    inlined=0.5, first=0.6)
 
     def test_rust_is_named_to_the_line(self):
-        self.check(compile_rust(self.folder, "program"), inlined=0.4)
+        self.check(built.rust(self.folder, "program"), inlined=0.4)
 
     def test_common_parts_of_dwz_are_read(self):
         run.need("dwz")
-        first = compile_cpp(self.folder, "program", "-gdwarf-4")
-        second = compile_cpp(self.folder, "other", "-gdwarf-4", "-O1")
+        first = built.cpp(self.folder, "program", "-gdwarf-4")
+        second = built.cpp(self.folder, "other", "-gdwarf-4", "-O1")
         truth = shutil.copy(first, self.folder / "truth")
         subprocess.run(["dwz", "-m", self.folder / "common", first, second],
                        check=True)
@@ -135,7 +96,7 @@ class InTheFileItself(Case):
 
     def test_split_dwarf_gives_functions_and_lines_of_the_main_file(self):
         """Inlined calls stand in the .dwo file, which isn't looked for."""
-        path = compile_c(self.folder, "program", "-gsplit-dwarf",
+        path = built.c(self.folder, "program", "-gsplit-dwarf",
                          "-dumpdir", f"{self.folder}/")
         chosen = self.chosen(path)
         truth = addresses.llvm(path, chosen)
@@ -146,8 +107,8 @@ class InTheFileItself(Case):
             self.assertEqual(frames[0].line, truth[address][0].line)
 
     def test_symbols_alone_give_functions(self):
-        path = compile_c(self.folder, "program")
-        objcopy("--strip-debug", path)
+        path = built.c(self.folder, "program")
+        built.objcopy("--strip-debug", path)
         chosen = self.chosen(path)
         symbols = addresses.Symbols(path)
         for address, frames in addresses.ours(path, chosen).items():
@@ -158,10 +119,10 @@ class InTheFileItself(Case):
 class InAnotherFile(Case):
     def setUp(self):
         super().setUp()
-        self.truth = compile_cpp(self.folder, "truth")
+        self.truth = built.cpp(self.folder, "truth")
 
     def link(self, stripped, debug):
-        objcopy(f"--add-gnu-debuglink={debug}", stripped)
+        built.objcopy(f"--add-gnu-debuglink={debug}", stripped)
 
     def test_a_link_leads_to_a_file_beside(self):
         stripped, debug = self.stripped(self.truth)
@@ -186,7 +147,7 @@ class InAnotherFile(Case):
 
     def test_a_build_id_leads_to_its_file(self):
         stripped, debug = self.stripped(self.truth)
-        number = build_id(stripped)
+        number = built.build_id(stripped)
         place = self.folder / "dir" / ".build-id" / number[:2]
         place.mkdir(parents=True)
         debug.rename(place / f"{number[2:]}.debug")
@@ -196,10 +157,10 @@ class InAnotherFile(Case):
     def test_a_file_with_another_build_id_is_never_used(self):
         stripped, debug = self.stripped(self.truth)
         self.link(stripped, debug)
-        other = compile_cpp(self.folder, "another", "-DANOTHER", "-O1")
-        self.assertNotEqual(build_id(other), build_id(stripped))
-        objcopy("--only-keep-debug", other, debug)
-        number = build_id(stripped)
+        other = built.cpp(self.folder, "another", "-DANOTHER", "-O1")
+        self.assertNotEqual(built.build_id(other), built.build_id(stripped))
+        built.objcopy("--only-keep-debug", other, debug)
+        number = built.build_id(stripped)
         place = self.folder / "dir" / ".build-id" / number[:2]
         place.mkdir(parents=True)
         shutil.copy(debug, place / f"{number[2:]}.debug")
@@ -208,7 +169,7 @@ class InAnotherFile(Case):
                                  str(self.folder / "dir")})
 
     def test_without_build_ids_the_checksum_decides(self):
-        truth = compile_cpp(self.folder, "without", "-Wl,--build-id=none")
+        truth = built.cpp(self.folder, "without", "-Wl,--build-id=none")
         stripped, debug = self.stripped(truth)
         self.link(stripped, debug)
         self.check(stripped, truth, inlined=0.5)
@@ -221,9 +182,9 @@ class InAnotherFile(Case):
         run.need("xz")
         stripped, _ = self.stripped(self.truth)
         mini = self.folder / "mini"
-        objcopy("--strip-debug", self.truth, mini)
+        built.objcopy("--strip-debug", self.truth, mini)
         subprocess.run(["xz", "-k", mini], check=True)
-        objcopy("--add-section", f".gnu_debugdata={mini}.xz", stripped)
+        built.objcopy("--add-section", f".gnu_debugdata={mini}.xz", stripped)
         symbols = addresses.Symbols(self.truth)
         for address, frames in addresses.ours(
                 stripped, self.chosen(self.truth)).items():
@@ -233,7 +194,7 @@ class InAnotherFile(Case):
 
 class WithoutTheTruth(Case):
     def test_a_stripped_program_has_placeholders(self):
-        truth = compile_cpp(self.folder, "truth", "-static-libstdc++")
+        truth = built.cpp(self.folder, "truth", "-static-libstdc++")
         stripped, _ = self.stripped(truth)
         self.check_nameless(stripped, truth)
 
@@ -249,7 +210,7 @@ class WithoutTheTruth(Case):
             "{ return a + 1; }\n"
             "__asm__(\".globl unsized\\n.type unsized, @function\\n"
             "unsized: ret\\n\");\n" + functions)
-        truth = compile_c(self.folder, "truth", "-shared", "-fPIC",
+        truth = built.c(self.folder, "truth", "-shared", "-fPIC",
                           "-fvisibility=hidden", sources=[source])
         stripped, _ = self.stripped(truth)
         symbols = addresses.Symbols(truth)
@@ -260,8 +221,8 @@ class WithoutTheTruth(Case):
             self.assertTrue(addresses.is_placeholder(frames), frames)
 
     def test_a_replaced_file_lends_its_names_to_nobody(self):
-        truth = compile_cpp(self.folder, "truth")
-        shifted = compile_cpp(self.folder, "program", "-O1")
+        truth = built.cpp(self.folder, "truth")
+        shifted = built.cpp(self.folder, "program", "-O1")
         chosen = self.chosen(truth)
         for frames in addresses.ours(truth, chosen,
                                      mapped_as=shifted).values():
@@ -270,8 +231,8 @@ class WithoutTheTruth(Case):
     def test_stubs_bear_the_name_of_what_they_call(self):
         for flags in ([], ["-fcf-protection", "-Wl,-z,ibtplt"],
                       ["-Wl,-z,now"], ["-no-pie"]):
-            path = compile_c(self.folder, "program", *flags)
-            objcopy("--strip-all", path)
+            path = built.c(self.folder, "program", *flags)
+            built.objcopy("--strip-all", path)
             named, expected = {}, stubs(path)
             self.assertGreater(len(expected), 20)
             named = addresses.ours(path, sorted(expected))
