@@ -221,7 +221,7 @@ $(B)/guests/%: tests/guests/%.c
 test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
 	$(B)/drivers/pushing $(B)/tests/tools/names $(GUESTS)
 
-unit: $(UNIT_TESTS) $(REPLAYS)
+unit: $(UNIT_TESTS) $(REPLAYS) $(B)/spanprof-exporter
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
 
 everything: all $(B)/spanprof-launcher $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
@@ -247,8 +247,12 @@ $(B)/fuzz/%: tests/fuzz/%_fuzz.c $(FUZZ_LIBRARY) $(PROTOS:%.proto=$(B)/gen/%.pb-
 	$(call say,FUZZER,$@)
 	$(Q)clang $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(FUZZ_LIBRARY) $(TEST_LIBS)
 
-fuzz: $(patsubst %,$(B)/fuzz/%,$(FUZZERS))
-	$(Q)for f in $(FUZZERS); do \
+# libdw has faults that the fuzzer of DWARF finds within a minute; it runs in a
+# process of its own for that reason. Ask for it: make fuzz FUZZED=dwarf.
+FUZZED := $(filter-out dwarf,$(FUZZERS))
+
+fuzz: $(patsubst %,$(B)/fuzz/%,$(FUZZED))
+	$(Q)for f in $(FUZZED); do \
 		mkdir -p $(B)/fuzz/found/$$f; \
 		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 			-artifact_prefix=$(B)/fuzz/found/$$f/ \

@@ -8,7 +8,8 @@
 void confine(void);
 
 /* For the process that reads DWARF: it ends with its parent, has no capability,
- * less memory, and no system call but those that read and answer (seccomp_filter.c). */
+ * less memory, and no system call but those that read and answer
+ * (seccomp_filter.c). */
 void confine_reader(void);
 
 #endif

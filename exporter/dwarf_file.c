@@ -126,6 +126,8 @@ static void disentangle(struct unit_ranges *ranges)
 {
 	size_t kept = 0;
 
+	if (ranges->count == 0)
+		return;
 	qsort(ranges->at, ranges->count, sizeof(*ranges->at), by_start);
 	for (size_t i = 0; i < ranges->count; i++) {
 		struct dwarf_unit_range r = ranges->at[i];

@@ -55,16 +55,17 @@ static bool note_is_build_id(const Elf64_Nhdr *note, const uint8_t *name)
 	       note->n_descsz <= ELF_IMAGE_BUILD_ID_BYTES;
 }
 
-void elf_image_take_notes(struct elf_image *image, const struct elf_notes *from)
+void elf_image_take_notes(struct elf_image *image,
+			  const struct elf_notes *notes)
 {
 	uint8_t bytes[NOTES_MAX_BYTES];
-	size_t align = from->align == 8 ? 8 : 4;
+	size_t align = notes->align == 8 ? 8 : 4;
 	struct byte_reader r;
 
-	if (image->build_id_bytes || from->len_bytes > sizeof(bytes) ||
-	    elf_image_read(image, from->offset, bytes, from->len_bytes))
+	if (image->build_id_bytes || notes->len_bytes > sizeof(bytes) ||
+	    elf_image_read(image, notes->offset, bytes, notes->len_bytes))
 		return;
-	r = reader_of(bytes, from->len_bytes);
+	r = reader_of(bytes, notes->len_bytes);
 	while (reader_left(&r) >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr note;
 		const uint8_t *name;
