@@ -183,12 +183,6 @@ $(B)/tests/fuzz/%_replay: $(B)/program/tests/fuzz/%_fuzz.o $(B)/program/tests/fu
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
 
-# Tools of the tests, on the exporter's own code.
-$(B)/tests/tools/%: $(B)/program/tests/tools/%.o $(TESTED_LIBRARY)
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
-
 # Programs that the end-to-end tests profile: built as any program would be.
 BURN_SOURCES := $(wildcard tests/servers/burn*.c) tests/servers/http.c \
 	tests/servers/io_calls.c tests/servers/service.c
@@ -219,7 +213,7 @@ $(B)/guests/%: tests/guests/%.c
 	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $< -lpthread
 
 test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
-	$(B)/drivers/pushing $(B)/tests/tools/names $(GUESTS)
+	$(B)/drivers/pushing $(B)/drivers/names $(GUESTS)
 
 unit: $(UNIT_TESTS) $(REPLAYS) $(B)/spanprof-exporter
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)

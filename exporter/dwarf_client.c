@@ -18,27 +18,47 @@
 #include "exporter/line_index.h"
 #include "exporter/log.h"
 
+#define ARGUMENTS_MAX 16u
 #define UNITS_BYTES_MAX (DWARF_RANGES_MAX * sizeof(struct dwarf_unit_range))
 
-/* The socket takes the place of the exporter's ring; all else is closed. */
-static int spawn(const char *program, int socket, pid_t *pid)
+static void fill_arguments(const struct dwarf_client *client,
+			   char *to[ARGUMENTS_MAX + 2])
 {
-	char *const arguments[] = {(char *)(uintptr_t) "spanprof-reader",
-				   (char *)(uintptr_t)DWARF_READER_ARGUMENT,
-				   NULL};
+	unsigned int count = 0;
+
+	while (client->arguments && client->arguments[count] &&
+	       count < ARGUMENTS_MAX) {
+		to[count] = client->arguments[count];
+		count++;
+	}
+	if (count == 0)
+		to[count++] = (char *)(uintptr_t)client->program;
+	to[count++] = (char *)(uintptr_t)DWARF_READER_ARGUMENT;
+	to[count] = NULL;
+}
+
+/* The socket takes the place of the exporter's ring; all else is closed. Of the
+ * environment, which may hold credentials, nothing is left but that the library
+ * shall stay off there, too. */
+static int spawn(struct dwarf_client *client, int socket)
+{
+	char *arguments[ARGUMENTS_MAX + 2];
+	char *const environment[] = {
+		(char *)(uintptr_t) "SPANPROF_DISABLED=true", NULL};
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
 
 	if (error)
 		return -error;
+	fill_arguments(client, arguments);
 	error = posix_spawn_file_actions_adddup2(&actions, socket,
 						 DWARF_READER_FD);
 	if (!error)
 		error = posix_spawn_file_actions_addclosefrom_np(
 			&actions, DWARF_READER_FD + 1);
 	if (!error)
-		error = posix_spawn(pid, program, &actions, NULL, arguments,
-				    environ);
+		error = posix_spawn(&client->pid, client->program, &actions,
+				    NULL, arguments, environment);
 	posix_spawn_file_actions_destroy(&actions);
 	return -error;
 }
@@ -54,7 +74,7 @@ static int start(struct dwarf_client *client)
 		return -ENOTSUP;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
-	error = spawn(client->program, sockets[1], &client->pid);
+	error = spawn(client, sockets[1]);
 	close(sockets[1]);
 	if (!error) {
 		client->socket = sockets[0];
@@ -258,7 +278,7 @@ uint32_t dwarf_client_number(struct dwarf_client *client)
 
 void dwarf_client_fini(struct dwarf_client *client)
 {
-	client->program = NULL;
+	client->program = NULL; /* nothing is asked again */
 	if (client->pid)
 		lose(client);
 }

@@ -34,8 +34,11 @@ struct dwarf_asked {
 };
 
 struct dwarf_client {
-	const char *program; /* to be started; NULL: nothing is ever asked */
-	pid_t pid;           /* 0: it isn't there */
+	/* What is to be started, and the arguments, from its name on, before
+	 * DWARF_READER_ARGUMENT; NULL: nothing is ever asked, no others. */
+	const char *program;
+	char *const *arguments;
+	pid_t pid; /* 0: it isn't there */
 	int socket;
 	uint32_t deaths;
 	uint32_t next_file;
@@ -45,7 +48,7 @@ struct dwarf_client {
 	struct dwarf_asked asked[DWARF_CLIENT_QUESTIONS];
 };
 
-/* Of zeros but for `program`, a client is ready. Ends the process; what was
+/* Of zeros but for these, a client is ready. Ends the process; what was
  * asked is answered with -EAGAIN. */
 void dwarf_client_fini(struct dwarf_client *client);
 

@@ -27,6 +27,7 @@
 #include "exporter/dwarf_reader.h"
 #include "exporter/join.h"
 #include "exporter/log.h"
+#include "exporter/own_command.h"
 #include "exporter/recorder.h"
 #include "preload/config.h"
 #include "preload/rendezvous.h"
@@ -41,6 +42,9 @@
  * may come; and how long to wait for the first one. */
 #define LINGER_NS UINT64_C(3000000000)
 #define FIRST_NS UINT64_C(10000000000)
+
+/* Behind the program's name. */
+#define OWN_ARGUMENTS 2u
 
 struct exporter {
 	struct config config;
@@ -273,6 +277,7 @@ int main(int argc, char **argv)
 	confine();
 	read_configuration(&exporter);
 	exporter.recorder.program = argv[2];
+	exporter.recorder.own_command = own_command(OWN_ARGUMENTS);
 	error = start(&exporter);
 	if (error) {
 		log_message(CONFIG_LOG_ERROR, "the exporter can't start: %s",

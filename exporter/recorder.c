@@ -15,6 +15,7 @@
 #include "exporter/clock.h"
 #include "exporter/comments.h"
 #include "exporter/log.h"
+#include "exporter/own_command.h"
 #include "exporter/pprof.h"
 #include "exporter/trace_json.h"
 
@@ -25,9 +26,6 @@
  * yet; the ring fills meanwhile. The last one may wait longer. */
 #define LINES_MS 500u
 #define LINES_LAST_MS 3000u
-
-/* Who reads DWARF: this same program, in another process. */
-#define OWN_PROGRAM "/proc/self/exe"
 
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u
@@ -396,6 +394,7 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 		  struct ring *ring, const char *output_folder)
 {
 	const char *program = recorder->program;
+	char *const *own_command = recorder->own_command;
 
 	memset(recorder, 0, sizeof(*recorder));
 	recorder->program = program ? program : "";
@@ -408,7 +407,9 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->intake.take = take_record;
 	recorder->intake.context = recorder;
 	recorder->processes.ring = ring;
-	debug_infos_init(&recorder->debug, OWN_PROGRAM);
+	debug_infos_init(&recorder->debug,
+			 own_command ? OWN_COMMAND_PROGRAM : NULL);
+	recorder->debug.client.arguments = own_command;
 	recorder->files.debug = &recorder->debug;
 	recorder->processes.files = &recorder->files;
 	recorder->processes.gone = process_gone;

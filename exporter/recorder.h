@@ -43,7 +43,10 @@ struct recorder {
 	struct output output;
 	struct pusher *pusher;       /* NULL: none; set after init */
 	struct upload_counts pushed; /* at the last window's end, or at all's */
-	const char *program; /* as the starter named it; set before init */
+	/* Set before init: the program as the starter named it, and how to
+	 * start this one again, to read DWARF (NULL: no source lines). */
+	const char *program;
+	char *const *own_command;
 	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
 	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
 	int64_t clock_offset_ns;                 /* to the time since 1970 */

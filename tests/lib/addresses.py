@@ -21,7 +21,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import run  # noqa: E402
 
-TOOL = run.BUILD / "tests" / "tools" / "names"
+TOOL = run.BUILD / "drivers" / "names"
 
 # One level of an address. `symbol` is the mangled name, None if not told.
 Frame = collections.namedtuple("Frame", "name symbol file line")
