@@ -263,7 +263,7 @@ $(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ $(TEST_LIBS)
 
-bench: all $(B)/bench/micro $(B)/bench/http1_bench $(B)/bench/export_bench
+bench: all $(addprefix $(B)/bench/,micro http1_bench export_bench names_bench)
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
 
 load: all test-programs

@@ -22,7 +22,8 @@ struct debug_unit {
 	struct debug_info *info;
 	struct line_index *index;
 	size_t bytes;
-	TAILQ_ENTRY(debug_unit) link; /* while it is KNOWN */
+	uint64_t last_use;
+	LIST_ENTRY(debug_unit) link; /* while it is KNOWN */
 };
 
 struct debug_info {
@@ -53,11 +54,21 @@ static void drop_index(struct debug_unit *unit)
 
 	if (unit->state != KNOWN)
 		return;
-	TAILQ_REMOVE(&infos->units, unit, link);
+	LIST_REMOVE(unit, link);
 	infos->bytes -= unit->bytes;
 	free(unit->index);
 	unit->index = NULL;
 	unit->state = NOT_ASKED;
+}
+
+static struct debug_unit *oldest_unit(struct debug_infos *infos)
+{
+	struct debug_unit *oldest = NULL, *unit;
+
+	LIST_FOREACH(unit, &infos->units, link)
+	if (!oldest || unit->last_use < oldest->last_use)
+		oldest = unit;
+	return oldest;
 }
 
 static void make_room(struct debug_infos *infos, size_t bytes)
@@ -65,18 +76,10 @@ static void make_room(struct debug_infos *infos, size_t bytes)
 	struct debug_unit *oldest;
 
 	while (infos->bytes + bytes > DEBUG_INFO_BYTES_MAX &&
-	       (oldest = TAILQ_FIRST(&infos->units))) {
+	       (oldest = oldest_unit(infos))) {
 		drop_index(oldest);
 		infos->dropped++;
 	}
-}
-
-static void touch(struct debug_unit *unit)
-{
-	struct debug_infos *infos = unit->info->infos;
-
-	TAILQ_REMOVE(&infos->units, unit, link);
-	TAILQ_INSERT_TAIL(&infos->units, unit, link);
 }
 
 static void take_index(struct debug_unit *unit, void *bytes, size_t len_bytes)
@@ -95,7 +98,8 @@ static void take_index(struct debug_unit *unit, void *bytes, size_t len_bytes)
 	unit->state = KNOWN;
 	infos->bytes += len_bytes;
 	infos->indexes++;
-	TAILQ_INSERT_TAIL(&infos->units, unit, link);
+	unit->last_use = ++infos->clock;
+	LIST_INSERT_HEAD(&infos->units, unit, link);
 }
 
 /* ---- the list of units ---- */
@@ -264,7 +268,7 @@ int debug_info_find(struct debug_info *info, uint64_t vaddr,
 		return 0;
 	if (unit->state != KNOWN)
 		return ask_index(info, unit);
-	touch(unit);
+	unit->last_use = ++info->infos->clock;
 	return (int)line_index_find(unit->index, vaddr, frames, capacity);
 }
 
@@ -273,7 +277,7 @@ int debug_info_find(struct debug_info *info, uint64_t vaddr,
 void debug_infos_init(struct debug_infos *infos, const char *program)
 {
 	*infos = (struct debug_infos){.client.program = program};
-	TAILQ_INIT(&infos->units);
+	LIST_INIT(&infos->units);
 }
 
 void debug_infos_fini(struct debug_infos *infos)

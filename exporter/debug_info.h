@@ -19,8 +19,9 @@
 /* What the files share. Of zeros but for client.program it is ready. */
 struct debug_infos {
 	struct dwarf_client client;
-	TAILQ_HEAD(debug_unit_list, debug_unit) units; /* oldest use first */
+	LIST_HEAD(debug_unit_list, debug_unit) units;
 	size_t bytes;
+	uint64_t clock;
 	/* Events. */
 	uint64_t indexes;  /* read */
 	uint64_t unusable; /* units and files that can't be read */

@@ -93,8 +93,8 @@ bool line_index_check(const void *bytes, size_t len_bytes)
 
 /* How many of `count` elements, which begin with their start, begin at or
  * below `at`. */
-static uint32_t count_below(const void *elements, size_t element_bytes,
-			    uint32_t count, uint32_t at)
+static inline uint32_t count_below(const void *elements, size_t element_bytes,
+				   uint32_t count, uint32_t at)
 {
 	uint32_t low = 0, high = count;
 
