@@ -25,7 +25,7 @@
 /* How long a window waits for source lines that were asked for and aren't there
  * yet; the ring fills meanwhile. The last one may wait longer. */
 #define LINES_MS 500u
-#define LINES_LAST_MS 3000u
+#define LINES_LAST_MS 1500u
 
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u

@@ -81,6 +81,7 @@ const char help_show[] =
 	"or trace_id= in front is fine.\n\n" INPUTS "\n"
 	"  -f, --full          all functions and all of the tree (else 1 % and "
 	"more)\n"
+	"  -l, --lines         a row for each source line, where one is known\n"
 	"  -n, --limit=N       the first N functions (default 15; 0: "
 	"all)\n" COMMON;
 
@@ -104,6 +105,7 @@ const char help_top[] =
 	"  -o, --operations    operations: count, p50, p95, max of the "
 	"duration, CPU\n"
 	"                      time in all and a request, samples\n"
+	"  -l, --lines         a row for each source line, where one is known\n"
 	"  -N, --name=NAME     that operation, or spans with NAME in their "
 	"name\n"
 	"  -n, --limit=N       the first N rows (default 30; 0: all)\n" COMMON;

@@ -23,6 +23,7 @@
 
 struct loader {
 	const struct inputs *inputs;
+	bool lines;
 	struct model *model;
 	_Atomic size_t next; /* the file to be read next; all workers */
 	pthread_mutex_t turn_lock;
@@ -46,13 +47,15 @@ static void read_spans(struct loaded *loaded, const struct bytes *bytes)
 			       bytes->length, &loaded->fault);
 }
 
-static void read_profile(struct loaded *loaded, const struct bytes *bytes)
+static void read_profile(struct loaded *loaded, const struct bytes *bytes,
+			 bool lines)
 {
-	loaded->error = profile_read(&loaded->profile, bytes->data,
-				     bytes->length, &loaded->fault);
+	loaded->error = (lines ? profile_read_lines : profile_read)(
+		&loaded->profile, bytes->data, bytes->length, &loaded->fault);
 }
 
-static void read_input(struct loaded *loaded, const struct input_file *file)
+static void read_input(struct loaded *loaded, const struct input_file *file,
+		       bool lines)
 {
 	struct bytes bytes;
 
@@ -63,7 +66,7 @@ static void read_input(struct loaded *loaded, const struct input_file *file)
 	if (file->spans)
 		read_spans(loaded, &bytes);
 	else
-		read_profile(loaded, &bytes);
+		read_profile(loaded, &bytes, lines);
 	free(bytes.data);
 }
 
@@ -108,7 +111,7 @@ static void *work(void *argument)
 		if (number >= loader->inputs->count)
 			return NULL;
 		file = &loader->inputs->files[number];
-		read_input(&loaded, file);
+		read_input(&loaded, file, loader->lines);
 		await_turn(loader, number);
 		merge_locked(loader, file, &loaded);
 		end_turn_locked(loader);
@@ -174,6 +177,7 @@ int load_model(struct model **model, const struct options *options)
 	size_t failures = add_inputs(&inputs, options);
 	struct loader loader = {
 		.inputs = &inputs,
+		.lines = options->lines,
 		.model = model_create(),
 		.turn_lock = PTHREAD_MUTEX_INITIALIZER,
 		.turn_changed = PTHREAD_COND_INITIALIZER,

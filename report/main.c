@@ -20,8 +20,8 @@
 
 static const struct command commands[] = {
 	{"spans", help_spans, spans_run, "chjnNsw", false},
-	{"show", help_show, show_run, "cfhjnw", true},
-	{"top", help_top, top_run, "chjnNow", false},
+	{"show", help_show, show_run, "cfhjlnw", true},
+	{"top", help_top, top_run, "chjlnNow", false},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -32,6 +32,7 @@ static const struct option all_options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{"json", no_argument, NULL, 'j'},
 	{"limit", required_argument, NULL, 'n'},
+	{"lines", no_argument, NULL, 'l'},
 	{"name", required_argument, NULL, 'N'},
 	{"operations", no_argument, NULL, 'o'},
 	{"sort", required_argument, NULL, 's'},
@@ -166,6 +167,9 @@ static int apply(struct options *options, int letter, const char *value)
 		break;
 	case 'j':
 		options->json = true;
+		break;
+	case 'l':
+		options->lines = true;
 		break;
 	case 'o':
 		options->operations = true;

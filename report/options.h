@@ -23,6 +23,7 @@ enum when {
 struct options {
 	bool json, wide;
 	bool full;             /* show: nothing is cut */
+	bool lines;            /* source lines, not functions */
 	bool operations;       /* top: operations, not functions */
 	enum span_order order; /* spans */
 	const char *name;      /* NULL: all spans */

@@ -64,6 +64,19 @@ static int index_mappings(struct pprof_tables *t, struct fault *fault)
 	return index_ids(&t->mappings, ids, "mapping", fault);
 }
 
+static int check_function(const struct pprof_tables *t, size_t place,
+			  struct fault *fault)
+{
+	const Perftools__Profiles__Function *function =
+		t->message->function[place];
+	struct pprof_owner owner = {"function", place};
+	int error = pprof_tables_check_text(t, function->name, owner, fault);
+
+	if (error)
+		return error;
+	return pprof_tables_check_text(t, function->filename, owner, fault);
+}
+
 static int index_functions(struct pprof_tables *t, struct fault *fault)
 {
 	size_t count = t->message->n_function;
@@ -73,9 +86,7 @@ static int index_functions(struct pprof_tables *t, struct fault *fault)
 	t->functions.count = count;
 	for (size_t i = 0; i < count && !error; i++) {
 		ids[i] = t->message->function[i]->id;
-		error = pprof_tables_check_text(
-			t, t->message->function[i]->name,
-			(struct pprof_owner){"function", i}, fault);
+		error = check_function(t, i, fault);
 	}
 	if (!error)
 		return index_ids(&t->functions, ids, "function", fault);
@@ -106,6 +117,39 @@ static size_t count_location_frames(const struct pprof_tables *t)
 	return count;
 }
 
+/* Whether there was room for the text, else it is NULL. */
+static bool add_text(struct pprof_tables *t, const char *text, uint32_t *number)
+{
+	if (!text)
+		return false;
+	t->texts[t->text_count] = text;
+	*number = (uint32_t)t->text_count++;
+	return true;
+}
+
+/* The text of a line: its function, and where in which file that is. */
+static bool name_line(struct pprof_tables *t,
+		      const Perftools__Profiles__Function *function,
+		      int64_t line, uint32_t *frame)
+{
+	const char *name = t->texts[function->name];
+	const char *file = t->texts[function->filename];
+	const char *slash = strrchr(file, '/');
+	size_t bytes;
+	char *text;
+
+	*frame = (uint32_t)function->name;
+	if (!t->with_lines || !*file || line <= 0)
+		return true;
+	if (slash)
+		file = slash + 1;
+	bytes = strlen(name) + strlen(file) + 24;
+	text = arena_take(t->arena, bytes);
+	if (text)
+		snprintf(text, bytes, "%s %s:%" PRId64, name, file, line);
+	return add_text(t, text, frame);
+}
+
 static int read_lines(struct pprof_tables *t, size_t place, uint32_t *frames,
 		      struct fault *fault)
 {
@@ -120,7 +164,9 @@ static int read_lines(struct pprof_tables *t, size_t place, uint32_t *frames,
 				     "location %zu has the unknown function "
 				     "%" PRIu64,
 				     place + 1, id);
-		frames[i] = (uint32_t)t->message->function[function]->name;
+		if (!name_line(t, t->message->function[function],
+			       from->line[i]->line, &frames[i]))
+			return FAULT(fault, -E2BIG, "too many lines");
 	}
 	return 0;
 }
@@ -131,12 +177,11 @@ static int name_by_address(struct pprof_tables *t, size_t place,
 {
 	char *text = arena_take(t->arena, LINE_LESS_BYTES);
 
-	if (!text)
+	if (text)
+		snprintf(text, LINE_LESS_BYTES, "[0x%" PRIx64 "]",
+			 t->message->location[place]->address);
+	if (!add_text(t, text, frame))
 		return FAULT(fault, -E2BIG, "too many locations");
-	snprintf(text, LINE_LESS_BYTES, "[0x%" PRIx64 "]",
-		 t->message->location[place]->address);
-	t->texts[t->text_count] = text;
-	*frame = (uint32_t)t->text_count++;
 	return 0;
 }
 
@@ -172,7 +217,7 @@ static int read_locations(struct pprof_tables *t, struct fault *fault)
 static int read_texts(struct pprof_tables *t, struct fault *fault)
 {
 	size_t count = t->message->n_string_table;
-	size_t extra = t->message->n_location;
+	size_t extra = count_location_frames(t);
 
 	if (count == 0 || t->message->string_table[0][0])
 		return FAULT(fault, -EBADMSG,

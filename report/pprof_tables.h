@@ -25,6 +25,7 @@ struct pprof_ids {
 struct pprof_tables {
 	const Perftools__Profiles__Profile *message;
 	struct arena *arena; /* for texts that the message lacks */
+	bool with_lines;     /* texts of frames are `NAME FILE:LINE` */
 	const char **texts;
 	size_t text_count;
 	size_t count_column, cpu_column; /* in Sample.value */

@@ -339,25 +339,41 @@ void profile_fini(struct profile *profile)
 	arena_fini(&profile->arena);
 }
 
-int profile_read(struct profile *profile, const uint8_t *data, size_t length,
-		 struct fault *fault)
+static int read_bytes(struct reader *r, const uint8_t *data, size_t length)
 {
-	struct reader r = {.profile = profile, .fault = fault};
+	struct profile *profile = r->profile;
 	int error;
 
 	*profile = (struct profile){0};
 	arena_init(&profile->arena, ARENA_MAX_BYTES);
-	r.tables.arena = &profile->arena;
-	r.tables.message = unpack(&profile->arena, data, length);
-	if (r.tables.message)
-		error = read_message(&r);
+	r->tables.arena = &profile->arena;
+	r->tables.message = unpack(&profile->arena, data, length);
+	if (r->tables.message)
+		error = read_message(r);
 	else if (profile->arena.refused)
-		error = FAULT(fault, -E2BIG, "it needs more than %zu MiB",
+		error = FAULT(r->fault, -E2BIG, "it needs more than %zu MiB",
 			      ARENA_MAX_BYTES >> 20);
 	else
-		error = FAULT(fault, -EBADMSG,
+		error = FAULT(r->fault, -EBADMSG,
 			      "not a pprof message (protobuf is malformed)");
 	if (error)
 		profile_fini(profile);
 	return error;
+}
+
+int profile_read(struct profile *profile, const uint8_t *data, size_t length,
+		 struct fault *fault)
+{
+	struct reader r = {.profile = profile, .fault = fault};
+
+	return read_bytes(&r, data, length);
+}
+
+int profile_read_lines(struct profile *profile, const uint8_t *data,
+		       size_t length, struct fault *fault)
+{
+	struct reader r = {
+		.profile = profile, .fault = fault, .tables.with_lines = true};
+
+	return read_bytes(&r, data, length);
 }

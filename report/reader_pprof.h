@@ -59,6 +59,12 @@ struct profile {
  */
 int profile_read(struct profile *profile, const uint8_t *data, size_t length,
 		 struct fault *fault);
+
+/* The same with frames that bear their source line, where one is known:
+ * `NAME FILE:LINE`, FILE without its folder. */
+int profile_read_lines(struct profile *profile, const uint8_t *data,
+		       size_t length, struct fault *fault);
+
 void profile_fini(struct profile *profile);
 
 #endif

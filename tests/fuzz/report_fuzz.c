@@ -75,6 +75,12 @@ static void read_profile(struct model *model, const uint8_t *data, size_t size)
 		return;
 	model_merge_profile(model, &profile);
 	profile_fini(&profile);
+	if (profile_read_lines(&profile, data, size, &fault))
+		return;
+	for (size_t i = 0; i < profile.frame_count; i++)
+		if (profile.frames[i] >= profile.text_count)
+			abort();
+	profile_fini(&profile);
 }
 
 static void read_packed(struct model *model, const uint8_t *data, size_t size)

@@ -359,3 +359,37 @@ TEST(pprof_reader_refuses_stacks_that_are_too_deep)
 	check_damaged(&b, -E2BIG, "a stack has more than 8192 frames");
 	free(stack);
 }
+
+TEST(lines_are_told_when_they_are_asked_for_and_known)
+{
+	struct built b;
+	struct profile profile;
+	struct fault fault;
+	size_t length;
+	uint8_t *data;
+
+	built_init(&b);
+	b.texts[TEXT_SPARE] = built_text("/src/work.c");
+	b.functions[0].filename = b.functions[1].filename = TEXT_SPARE;
+	b.lines[1].line = 12;
+	b.lines[2].line = 13;
+	data = built_pack(&b, &length);
+	CHECK_EQ(profile_read_lines(&profile, data, length, &fault), 0);
+	CHECK_STR(frame(&profile, 0, 0), "work work.c:12");
+	CHECK_STR(frame(&profile, 0, 1), "main");
+	CHECK_STR(frame(&profile, 1, 0), "[unsampled]");
+	profile_fini(&profile);
+	CHECK_EQ(profile_read(&profile, data, length, &fault), 0);
+	CHECK_STR(frame(&profile, 0, 0), "work");
+	profile_fini(&profile);
+	free(data);
+}
+
+TEST(a_function_in_a_file_out_of_range_is_refused)
+{
+	struct built b;
+
+	built_init(&b);
+	b.functions[1].filename = BUILT_TEXTS;
+	check_damaged(&b, -EBADMSG, "out of range");
+}
