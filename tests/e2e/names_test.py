@@ -3,6 +3,8 @@
 """Addresses of code bear the function, file and line, and the whole chain of
 inlined calls, that other tools find; or a placeholder; never a wrong name."""
 import pathlib
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -190,6 +192,32 @@ class InAnotherFile(Case):
                 stripped, self.chosen(self.truth)).items():
             self.assertEqual(len(frames), 1)
             self.assertIn(frames[0].symbol, symbols.names_at(address))
+
+
+class Damaged(Case):
+    """Whatever becomes of the process that reads it, symbols are left."""
+
+    def sections(self, path):
+        """(offset, size) of each with debug information."""
+        text = subprocess.run(["readelf", "-SW", path], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        found = re.findall(r"\] \.debug_\w+ +\w+ +\w+ (\w+) (\w+)", text)
+        return [(int(offset, 16), int(size, 16)) for offset, size in found]
+
+    def test_damaged_debug_information_takes_no_names_away(self):
+        path = built.cpp(self.folder, "truth")
+        good, chance = path.read_bytes(), random.Random(SEED)
+        symbols, sections = addresses.Symbols(path), self.sections(path)
+        chosen = symbols.choose(200, SEED)
+        self.assertGreaterEqual(len(sections), 5)
+        for _ in range(40):
+            bad = bytearray(good)
+            for _ in range(chance.choice((1, 10, 1000))):
+                offset, size = chance.choice(sections)
+                bad[offset + chance.randrange(size)] = chance.randrange(256)
+            path.write_bytes(bad)
+            for address, frames in addresses.ours(path, chosen).items():
+                self.assertIn(frames[-1].symbol, symbols.names_at(address))
 
 
 class WithoutTheTruth(Case):
