@@ -188,9 +188,52 @@ static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 		    process->executable);
 }
 
+/* For others; who claims it counts the generation on. */
+static void free_slot(struct processes *processes, uint32_t slot,
+		      uint64_t claim)
+{
+	struct ring_process *entry = &processes->ring->processes[slot];
+
+	atomic_store(&entry->claimed_boot_ns, 0);
+	atomic_compare_exchange_strong(&entry->claim, &claim,
+				       claim & ~(uint64_t)UINT32_MAX);
+}
+
+static void keep_slot(struct processes *processes, uint32_t slot,
+		      uint64_t claim)
+{
+	struct ring_process *entry = &processes->ring->processes[slot];
+
+	/* A newcomer with the same number must not take it for its own. */
+	if (atomic_load(&entry->claim) == claim)
+		atomic_store(&entry->leader_accounted_ns, 0);
+	if (processes->kept == PROCESSES_KEPT_MAX) {
+		free_slot(processes, slot, claim);
+		return;
+	}
+	processes->kept_claims[slot] = claim;
+	processes->kept++;
+}
+
+static void forget_slot(struct processes *processes, uint32_t slot)
+{
+	processes->kept -= processes->kept_claims[slot] != 0;
+	processes->kept_claims[slot] = 0;
+}
+
+void processes_free_slots(struct processes *processes)
+{
+	for (uint32_t slot = 0; processes->kept && slot < RING_PROCESSES;
+	     slot++) {
+		if (!processes->kept_claims[slot])
+			continue;
+		free_slot(processes, slot, processes->kept_claims[slot]);
+		forget_slot(processes, slot);
+	}
+}
+
 static void release(struct processes *processes, struct known_process *process)
 {
-	struct ring_process *entry = &processes->ring->processes[process->slot];
 	uint64_t claim = (uint64_t)process->generation << 32 | process->pid;
 
 	if (processes->gone)
@@ -200,11 +243,7 @@ static void release(struct processes *processes, struct known_process *process)
 		close(process->pidfd);
 	completer_destroy(process->completer);
 	address_map_destroy(process->map);
-	atomic_store(&entry->claimed_boot_ns, 0);
-	/* The slot is free for others; who claims it counts the generation
-	 * on. */
-	atomic_compare_exchange_strong(&entry->claim, &claim,
-				       claim & ~(uint64_t)UINT32_MAX);
+	keep_slot(processes, process->slot, claim);
 	free(process);
 }
 
@@ -222,6 +261,9 @@ static void look_at(struct processes *processes, uint32_t slot)
 		release(processes, process);
 		process = NULL;
 	}
+	if (claim == processes->kept_claims[slot])
+		return;
+	forget_slot(processes, slot);
 	if (!process && pid_of(claim) != 0)
 		add(processes, slot, claim);
 }
@@ -281,4 +323,5 @@ void processes_fini(struct processes *processes)
 		if (processes->by_slot[slot])
 			release(processes, processes->by_slot[slot]);
 	}
+	processes_free_slots(processes);
 }

@@ -34,6 +34,10 @@ struct processes {
 	void *context;
 
 	struct known_process *by_slot[RING_PROCESSES];
+	/* Claims of those that were let go of while their records are kept in
+	 * the ring. */
+	uint64_t kept_claims[RING_PROCESSES];
+	uint32_t kept;
 	uint32_t live;
 	uint64_t seen; /* ever */
 };
@@ -41,9 +45,16 @@ struct processes {
 /* Looks for newcomers and for the dead. Before each pass of the intake. */
 void processes_look(struct processes *processes);
 
+/* So many slots of dead processes are kept from newcomers at most. */
+#define PROCESSES_KEPT_MAX (RING_PROCESSES / 4)
+
 /* Counts the pass for the dead and lets go of those whose records have all been
- * taken. After each pass of the intake. */
+ * taken. After each pass of the intake. Their slots stay theirs: a successor of
+ * ours must still find out whose records these are. */
 void processes_settle(struct processes *processes);
+
+/* The window with the records of the dead is out. */
+void processes_free_slots(struct processes *processes);
 
 /* The process of a record, or NULL when it is none that is known. */
 struct known_process *processes_find(struct processes *processes,

@@ -154,6 +154,27 @@ static void name_service(struct recorder *recorder, const char *program)
 			 "unknown_service:%.200s", name ? name + 1 : program);
 }
 
+/* For a successor: what this window tells, and what the next one begins with.
+ * Records of a pass that isn't over can't be told apart by where they lie; the
+ * pass ends with a window of its own. */
+static void note_window(struct recorder *recorder)
+{
+	struct ring_header *header = &recorder->ring->header;
+	uint64_t next = atomic_load(&header->windows_out) + 1;
+
+	for (unsigned i = 0; i < RING_COUNTERS; i++)
+		atomic_store(&header->marks[next & 1].counters[i],
+			     recorder->ring_counts[i]);
+	intake_mark(&recorder->intake);
+}
+
+static void end_window(struct recorder *recorder)
+{
+	recorder->was_split = recorder->takes_over = false;
+	intake_window_out(&recorder->intake);
+	processes_free_slots(&recorder->processes);
+}
+
 static void close_window(struct recorder *recorder)
 {
 	struct output_files files = {
@@ -170,6 +191,10 @@ static void close_window(struct recorder *recorder)
 	encode_spans(recorder, &spans, &files.spans_bytes);
 	files.profile = profile;
 	files.spans = spans;
+	if (recorder->in_pass)
+		recorder->was_split = true;
+	else
+		note_window(recorder);
 	if (profile || spans)
 		error = output_write(&recorder->output, &files);
 	if (error)
@@ -177,6 +202,8 @@ static void close_window(struct recorder *recorder)
 			    "cannot write to %s: %s; check that the folder is "
 			    "writable and its disk not full (SPANPROF_OUTPUT)",
 			    recorder->output.folder, strerror(-error));
+	if (!recorder->in_pass)
+		end_window(recorder);
 	free(profile);
 	free(spans);
 	window_fini(&recorder->window);
@@ -353,6 +380,22 @@ static void name_after_first(struct recorder *recorder)
 	}
 }
 
+/* A dead exporter has been here when it has told the time. */
+static void take_over(struct recorder *recorder)
+{
+	struct ring_header *header = &recorder->ring->header;
+	const struct ring_mark *mark =
+		&header->marks[atomic_load(&header->windows_out) & 1];
+
+	recorder->takes_over = atomic_load(&header->exporter_beat_ns) != 0;
+	if (recorder->takes_over)
+		atomic_fetch_add(&header->exporter_restarts, 1);
+	atomic_store(&header->exporter_beat_ns, now_ns(CLOCK_MONOTONIC));
+	for (unsigned i = 0; i < RING_COUNTERS; i++)
+		recorder->ring_counts[i] = atomic_load(&mark->counters[i]);
+	intake_begin(&recorder->intake);
+}
+
 int recorder_init(struct recorder *recorder, const struct config *config,
 		  struct ring *ring, const char *output_folder)
 {
@@ -377,6 +420,7 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->output.service = recorder->service;
 	recorder->output.max_bytes = config->output_max_bytes;
 	recorder->spans = spans_create();
+	take_over(recorder);
 	begin_window(recorder);
 	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
 }
@@ -405,10 +449,13 @@ long recorder_pass(struct recorder *recorder)
 	processes_look(&recorder->processes);
 	if (!recorder->service[0])
 		name_after_first(recorder);
+	recorder->in_pass = true;
 	records = intake_pass(&recorder->intake);
 	late_retry(&recorder->late, retry_late, recorder);
+	recorder->in_pass = false;
 	processes_settle(&recorder->processes);
-	if (window_is_over(recorder))
+	if (recorder->was_split || recorder->takes_over ||
+	    window_is_over(recorder))
 		close_window(recorder);
 	return records;
 }

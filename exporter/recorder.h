@@ -6,6 +6,7 @@
 #ifndef EXPORTER_RECORDER_H
 #define EXPORTER_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "exporter/complete.h"
@@ -43,6 +44,9 @@ struct recorder {
 	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
 	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
 	int64_t clock_offset_ns;                 /* to the time since 1970 */
+	/* Spans and samples of one pass fill more than a window. */
+	bool in_pass, was_split;
+	bool takes_over; /* a dead exporter's window is to be written first */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
 	struct stack stack;                  /* of the sample at hand */

@@ -11,10 +11,12 @@
  * (compare-and-swap of `owner` from 0 to its own token), appends whole records,
  * publishes them with a release store to `used` and gives the block back.
  * Nobody ever waits: a writer that finds no block drops the record and counts
- * it. The exporter takes blocks in the same way, copies the `used` bytes and
- * resets it. A record that its writer never finished lies beyond `used` and is
- * not seen; a block whose owner died is taken over once the owner is known to
- * be dead.
+ * it. The exporter takes blocks in the same way and copies what is new in them.
+ * It resets `used` once the window that holds the records is out, so that what
+ * an exporter had in its memory when it was killed is still there for the next
+ * one; or at once, when more than half of the blocks are kept in this way. A
+ * record that its writer never finished lies beyond `used` and is not seen; a
+ * block whose owner died is taken over once the owner is known to be dead.
  *
  * The exporter trusts nothing in here except its own private copies.
  */
@@ -50,6 +52,15 @@ enum ring_counter {
 	RING_COUNTERS = 32
 };
 
+/* How far an exporter has got. Written by it, read by its successor. */
+struct ring_mark {
+	/* Bytes of each block's `data` whose records are in windows that are
+	 * out. */
+	_Atomic uint32_t delivered[RING_BLOCKS];
+	/* The counters as the last of these windows told them. */
+	_Atomic uint64_t counters[RING_COUNTERS];
+};
+
 /* The first page. Written once by the creator unless marked otherwise. */
 struct ring_header {
 	uint64_t magic;
@@ -63,6 +74,16 @@ struct ring_header {
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
+	/* Exporters that took the place of a dead one: each is told the modules
+	 * anew. Written by the exporter, read by the sampler threads. */
+	_Atomic uint32_t exporter_restarts;
+	/* Starts of an exporter since a window went out. Written by it. */
+	_Atomic uint32_t exporter_starts;
+	/* Windows that are out; the last bit says which mark holds. The other
+	 * one is written before the next window goes out, so that one store
+	 * moves on from the one to the other. Written by the exporter. */
+	_Atomic uint64_t windows_out;
+	struct ring_mark marks[2];
 	/* CPU time that samples of ended processes claimed beyond their clocks,
 	 * ns; the living pay it (sampler/ledger.c). Written by them all. */
 	_Atomic int64_t debt_ns;
