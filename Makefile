@@ -64,7 +64,8 @@ UNOPTIMISED_OBJECTS := $(call objects,$(PRELOAD_SOURCES),O0)
 PROTOS := $(wildcard exporter/*.proto)
 PROTO_HEADERS := $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
-EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
+EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES) \
+	supervisor/restart.c,program) \
 	$(PROTO_OBJECTS)
 REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
@@ -143,7 +144,9 @@ SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
 	hooks/signal_action.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
-	$(filter-out report/main.c,$(REPORT_SOURCES)) $(wildcard tests/lib/*.c)
+	$(filter-out report/main.c,$(REPORT_SOURCES)) \
+	$(filter-out supervisor/main.c,$(SUPERVISOR_SOURCES)) \
+	$(wildcard tests/lib/*.c)
 TESTED_SOURCES := $(filter-out tests/lib/unit.c,$(TESTED_SOURCES))
 TESTED_LIBRARY := $(B)/tests/tested.a
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*_test.c))

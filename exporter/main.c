@@ -24,6 +24,7 @@
 #include "exporter/clock.h"
 #include "exporter/confine.h"
 #include "exporter/join.h"
+#include "exporter/keeper.h"
 #include "exporter/log.h"
 #include "exporter/recorder.h"
 #include "preload/config.h"
@@ -151,9 +152,12 @@ static bool has_processes(const struct exporter *exporter)
 /* Whether there is nobody left to wait for. */
 static bool is_over(struct exporter *exporter)
 {
+	const struct ring_header *header = &exporter->recorder.ring->header;
 	uint64_t seen = exporter->recorder.processes.seen;
 	uint64_t patience = seen ? LINGER_NS : FIRST_NS;
 
+	if (exporter->told_to_end && atomic_load(&header->leave))
+		return true;
 	if (has_processes(exporter)) {
 		exporter->empty_since_ns = 0;
 		return false;
@@ -222,6 +226,9 @@ static int start(struct exporter *exporter)
 				      ring, exporter->folder);
 	if (error)
 		return error;
+	if (!exporter->supervised)
+		atomic_store(&ring->header.keeper_pid,
+			     (uint32_t)exporter->parent);
 	exporter->recorder.pusher = exporter->pusher;
 	exporter->recorder.processes.epoll_fd = exporter->epoll_fd;
 	exporter->join.ring_fd = RENDEZVOUS_RING_FD;
@@ -248,8 +255,10 @@ int main(int argc, char **argv)
 			  strcmp(argv[1], "--supervised") != 0))
 		return usage();
 	exporter.supervised = strcmp(argv[1], "--supervised") == 0;
-	exporter.parent = getppid();
 	confine();
+	if (!exporter.supervised)
+		keeper_begin();
+	exporter.parent = getppid();
 	read_configuration(&exporter);
 	exporter.recorder.program = argv[2];
 	error = start(&exporter);

@@ -21,6 +21,12 @@
 /* A program's module list comes within a second of its first sample. */
 #define LATE_NS UINT64_C(3000000000)
 
+/* A program that was told to end may be killed, and we with it. */
+#define END_INTERVAL_NS UINT64_C(1000000000)
+
+/* No window is longer, whatever the ring says. */
+#define WINDOW_MAX_NS UINT64_C(60000000000)
+
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u
 
@@ -161,10 +167,11 @@ static void note_window(struct recorder *recorder)
 {
 	struct ring_header *header = &recorder->ring->header;
 	uint64_t next = atomic_load(&header->windows_out) + 1;
+	struct ring_mark *mark = &header->marks[next & 1];
 
 	for (unsigned i = 0; i < RING_COUNTERS; i++)
-		atomic_store(&header->marks[next & 1].counters[i],
-			     recorder->ring_counts[i]);
+		atomic_store(&mark->counters[i], recorder->ring_counts[i]);
+	atomic_store(&mark->end_ns, now_ns(CLOCK_MONOTONIC));
 	intake_mark(&recorder->intake);
 }
 
@@ -380,19 +387,36 @@ static void name_after_first(struct recorder *recorder)
 	}
 }
 
+/* The window began when the dead exporter's last one ended. */
+static void continue_window(struct recorder *recorder,
+			    const struct ring_mark *mark)
+{
+	uint64_t start_ns = atomic_load(&mark->end_ns);
+	uint64_t age_ns = recorder->window_start_ns - start_ns;
+
+	if (age_ns < WINDOW_MAX_NS)
+		recorder->window_start_ns = start_ns;
+	for (unsigned i = 0; i < RING_COUNTERS; i++)
+		recorder->ring_counts[i] = atomic_load(&mark->counters[i]);
+	log_message(CONFIG_LOG_WARN,
+		    "an exporter has died; this one takes its place");
+}
+
 /* A dead exporter has been here when it has told the time. */
 static void take_over(struct recorder *recorder)
 {
 	struct ring_header *header = &recorder->ring->header;
-	const struct ring_mark *mark =
+	struct ring_mark *mark =
 		&header->marks[atomic_load(&header->windows_out) & 1];
 
 	recorder->takes_over = atomic_load(&header->exporter_beat_ns) != 0;
-	if (recorder->takes_over)
+	if (recorder->takes_over) {
 		atomic_fetch_add(&header->exporter_restarts, 1);
+		continue_window(recorder, mark);
+	} else {
+		atomic_store(&mark->end_ns, recorder->window_start_ns);
+	}
 	atomic_store(&header->exporter_beat_ns, now_ns(CLOCK_MONOTONIC));
-	for (unsigned i = 0; i < RING_COUNTERS; i++)
-		recorder->ring_counts[i] = atomic_load(&mark->counters[i]);
 	intake_begin(&recorder->intake);
 }
 
@@ -420,8 +444,8 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->output.service = recorder->service;
 	recorder->output.max_bytes = config->output_max_bytes;
 	recorder->spans = spans_create();
-	take_over(recorder);
 	begin_window(recorder);
+	take_over(recorder);
 	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
 }
 
@@ -437,9 +461,14 @@ void recorder_fini(struct recorder *recorder)
 
 static bool window_is_over(const struct recorder *recorder)
 {
+	uint64_t interval_ns =
+		recorder->config->interval_ms * UINT64_C(1000000);
+
+	if (atomic_load(&recorder->ring->header.program_ends) &&
+	    interval_ns > END_INTERVAL_NS)
+		interval_ns = END_INTERVAL_NS;
 	return now_ns(CLOCK_MONOTONIC) >=
-	       recorder->window_start_ns +
-		       recorder->config->interval_ms * UINT64_C(1000000);
+	       recorder->window_start_ns + interval_ns;
 }
 
 long recorder_pass(struct recorder *recorder)

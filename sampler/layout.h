@@ -57,8 +57,10 @@ struct ring_mark {
 	/* Bytes of each block's `data` whose records are in windows that are
 	 * out. */
 	_Atomic uint32_t delivered[RING_BLOCKS];
-	/* The counters as the last of these windows told them. */
+	/* The counters as the last of these windows told them, and its end,
+	 * CLOCK_MONOTONIC ns. */
 	_Atomic uint64_t counters[RING_COUNTERS];
+	_Atomic uint64_t end_ns;
 };
 
 /* The first page. Written once by the creator unless marked otherwise. */
@@ -74,6 +76,17 @@ struct ring_header {
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
+	/* The parent of a detached exporter: where the program is an init, its
+	 * child. Written by the exporter, read by the hooks of the wait
+	 * family. */
+	_Atomic uint32_t keeper_pid;
+	/* Not 0: the program was told to end, and may be killed soon: windows
+	 * are closed every second. Written by the supervisor and by the
+	 * program's processes, read by the exporter. */
+	_Atomic uint32_t program_ends;
+	/* Not 0: what there is is to be delivered now, whoever lives on.
+	 * Written by the supervisor, read by the exporter. */
+	_Atomic uint32_t leave;
 	/* Exporters that took the place of a dead one: each is told the modules
 	 * anew. Written by the exporter, read by the sampler threads. */
 	_Atomic uint32_t exporter_restarts;

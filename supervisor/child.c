@@ -72,9 +72,10 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int ring_fd = move_up(what->ring_fd);
 	int listen_fd = move_up(what->listen_fd);
-	sigset_t none;
+	sigset_t end;
 
 	pipe_fd = move_up(pipe_fd);
+	setsid();
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
@@ -84,8 +85,10 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 		CLOSE_RANGE_ON_EXEC);
 	unsetenv("LD_PRELOAD");
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* The end may come before it is ready to be told of it. */
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigprocmask(SIG_SETMASK, &end, NULL);
 	execv(what->path, arguments);
 	report(pipe_fd);
 }
@@ -106,7 +109,8 @@ int child_start_exporter(const struct child_exporter *what, pid_t *pid)
 	return error;
 }
 
-int child_start_program(char **command, const sigset_t *mask, pid_t *pid)
+int child_start_program(char **command, const struct child_signals *signals,
+			pid_t *pid)
 {
 	int fd;
 
@@ -114,7 +118,8 @@ int child_start_program(char **command, const sigset_t *mask, pid_t *pid)
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0) {
-		sigprocmask(SIG_SETMASK, mask, NULL);
+		sigaction(SIGCHLD, &signals->on_child, NULL);
+		sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 		execvp(command[0], command);
 		report(fd);
 	}

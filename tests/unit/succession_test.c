@@ -145,3 +145,32 @@ TEST(counters_go_on_where_the_last_window_told_them)
 	begin_exporter();
 	CHECK_EQ(recorder.ring_counts[RING_SAMPLES], 40);
 }
+
+TEST(the_window_began_where_the_last_one_ended)
+{
+	uint64_t start_ns;
+
+	begin();
+	start_ns = recorder.window_start_ns;
+	begin_exporter();
+	CHECK_EQ(recorder.window_start_ns, start_ns);
+	recorder_pass(&recorder);
+	CHECK(recorder.window_start_ns > start_ns);
+	/* A lie. */
+	atomic_store(&agent.ring->header.marks[1].end_ns, UINT64_MAX);
+	begin_exporter();
+	CHECK(recorder.window_start_ns > start_ns);
+	CHECK(recorder.window_start_ns <= clock_monotonic_sig());
+}
+
+TEST(windows_are_short_once_the_program_is_told_to_end)
+{
+	begin();
+	config.interval_ms = 15000;
+	recorder.window_start_ns -= UINT64_C(1500000000);
+	recorder_pass(&recorder);
+	CHECK_EQ(agent.ring->header.windows_out, 0);
+	atomic_store(&agent.ring->header.program_ends, 1);
+	recorder_pass(&recorder);
+	CHECK_EQ(agent.ring->header.windows_out, 1);
+}
