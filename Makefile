@@ -179,12 +179,15 @@ SERVER_FLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) -I.
 
 $(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/ends: tests/servers/ends.c
+$(B)/servers/ends-static: tests/servers/ends.c
+$(B)/servers/ends-static: SERVER_LINK := -static
 $(B)/servers/%:
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $(filter %.c,$^) -lpthread
+	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) $(SERVER_LINK) -o $@ $(filter %.c,$^) -lpthread
 
-test-programs: $(B)/servers/burn $(B)/servers/blockstore
+test-programs: $(addprefix $(B)/servers/,burn blockstore ends ends-static)
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
