@@ -17,7 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/clock.h"
 #include "exporter/log.h"
+
+/* A child that was just forked has a slot after so long, or none. */
+#define CHILD_NS UINT64_C(1000000000)
 
 /* A process that died while a block was being read is complete after the next
  * pass. */
@@ -146,6 +150,7 @@ static void set_dead(struct processes *processes, struct known_process *process)
 	if (process->dead)
 		return;
 	process->dead = true;
+	process->dead_ns = now_ns(CLOCK_MONOTONIC);
 	processes->live--;
 }
 
@@ -275,13 +280,27 @@ void processes_look(struct processes *processes)
 	atomic_store(&processes->ring->header.live_processes, processes->live);
 }
 
+/* Daemons fork, and the parent may be gone before the child is there. A fork
+ * that failed looks the same. */
+static bool awaits_child(const struct processes *processes,
+			 const struct known_process *process)
+{
+	const struct ring_process *entry =
+		&processes->ring->processes[process->slot];
+
+	return atomic_load(&entry->forks_begun) !=
+		       atomic_load(&entry->forks_claimed) &&
+	       now_ns(CLOCK_MONOTONIC) < process->dead_ns + CHILD_NS;
+}
+
 void processes_settle(struct processes *processes)
 {
 	for (uint32_t slot = 0; slot < RING_PROCESSES; slot++) {
 		struct known_process *process = processes->by_slot[slot];
 
 		if (process && process->dead &&
-		    ++process->passes_dead >= PASSES_AFTER_DEATH)
+		    ++process->passes_dead >= PASSES_AFTER_DEATH &&
+		    !awaits_child(processes, process))
 			release(processes, process);
 	}
 }

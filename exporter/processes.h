@@ -18,6 +18,7 @@ struct known_process {
 	uint32_t pid;
 	int pidfd; /* -1: it was dead when it was found */
 	bool dead;
+	uint64_t dead_ns; /* when it was found to be, CLOCK_MONOTONIC */
 	uint32_t passes_dead; /* passes of the intake since its death */
 	struct address_map *map;
 	struct completer *completer;

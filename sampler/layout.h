@@ -120,7 +120,12 @@ struct ring_process {
 	/* What was accounted of the main thread's clock, ns: the clock goes on
 	 * over exec, the thread's ledger does not. Written by the process. */
 	_Atomic int64_t leader_accounted_ns;
-	uint64_t unused[4];
+	/* Forks that it began, and children that have a slot of their own since
+	 * then: a child may outlive its parent before it has. Written by the
+	 * process and by its children. */
+	_Atomic uint32_t forks_begun;
+	_Atomic uint32_t forks_claimed;
+	uint64_t unused[3];
 };
 
 /* The owner token of a block: slot + 1 in bits 48..63, the slot's generation

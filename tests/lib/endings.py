@@ -114,3 +114,22 @@ def every_time(function, arguments):
     tried = [a for _ in range(TIMES) for a in arguments]
     return [(a, fault) for a, fault in zip(tried, in_parallel(function, tried))
             if fault]
+
+
+def exporter_of(program_of_ours):
+    """The exporter's pid, not its keeper's; None while there is none."""
+    for pid in program_of_ours.survivors():
+        try:
+            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        except OSError:
+            continue
+        if name == "spanprof-export":
+            return pid
+    return None
+
+
+def wait_for_exporter(program_of_ours, other_than=None):
+    def find():
+        pid = exporter_of(program_of_ours)
+        return pid if pid != other_than else None
+    return run.wait_for(find, "an exporter")

@@ -175,6 +175,35 @@ TEST(who_is_dead_already_is_known_as_such)
 	CHECK_EQ(gone_count, 1);
 }
 
+/* A daemon's first process leaves before the second is known. */
+TEST(a_dead_process_waits_for_the_child_that_it_forked)
+{
+	begin();
+	claim(9, 5, 0x3fffff, clock_boot_sig());
+	atomic_store(&agent.ring->processes[9].forks_begun, 3);
+	atomic_store(&agent.ring->processes[9].forks_claimed, 2);
+	for (int i = 0; i < 10; i++)
+		look_and_settle();
+	CHECK(find(9, 5) != NULL);
+	atomic_fetch_add(&agent.ring->processes[9].forks_claimed, 1);
+	look_and_settle();
+	CHECK(!find(9, 5));
+	CHECK_EQ(gone_count, 1);
+}
+
+/* The fork has failed, or the child is none of ours. */
+TEST(no_child_is_waited_for_for_ever)
+{
+	begin();
+	claim(9, 5, 0x3fffff, clock_boot_sig());
+	atomic_store(&agent.ring->processes[9].forks_begun, 1);
+	look_and_settle();
+	CHECK(find(9, 5) != NULL);
+	find(9, 5)->dead_ns -= UINT64_C(1000000000);
+	look_and_settle();
+	CHECK(!find(9, 5));
+}
+
 /* The number's holder began after the claim: it is another process. */
 TEST(a_number_that_was_given_away_again_is_not_the_claimer)
 {
