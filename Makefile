@@ -141,7 +141,7 @@ $(B)/deps.ok: Makefile scripts/check-deps
 # libc are left out: a test's own read() must stay libc's.
 SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
 	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/signal_mask.c \
-	hooks/signal_action.c
+	hooks/signal_action.c hooks/children.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
 	$(filter-out report/main.c,$(REPORT_SOURCES)) \

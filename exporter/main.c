@@ -172,9 +172,10 @@ static bool is_over(struct exporter *exporter)
 	return now_ns(CLOCK_MONOTONIC) > exporter->empty_since_ns + patience;
 }
 
-static int next_timeout(int timeout_ms, long records)
+static int next_timeout(const struct exporter *exporter, int timeout_ms,
+			long records)
 {
-	if (records != 0)
+	if (records != 0 || recorder_hurries(&exporter->recorder))
 		return BUSY_MS;
 	return timeout_ms * 2 < IDLE_MS ? timeout_ms * 2 : IDLE_MS;
 }
@@ -186,7 +187,7 @@ static void serve(struct exporter *exporter)
 
 	do {
 		wait_for_work(exporter, timeout_ms);
-		timeout_ms = next_timeout(timeout_ms,
+		timeout_ms = next_timeout(exporter, timeout_ms,
 					  recorder_pass(&exporter->recorder));
 		/* The dead are let go of after two further passes. */
 		if (exporter->recorder.processes.live == 0 &&

@@ -21,8 +21,10 @@
 /* A program's module list comes within a second of its first sample. */
 #define LATE_NS UINT64_C(3000000000)
 
-/* A program that was told to end may be killed, and we with it. */
+/* A program that was told to end may be killed, and we with it; but perhaps it
+ * goes on. */
 #define END_INTERVAL_NS UINT64_C(1000000000)
+#define END_PATIENCE_NS UINT64_C(60000000000)
 
 /* No window is longer, whatever the ring says. */
 #define WINDOW_MAX_NS UINT64_C(60000000000)
@@ -459,13 +461,19 @@ void recorder_fini(struct recorder *recorder)
 	elf_cache_fini(&recorder->files);
 }
 
+bool recorder_hurries(const struct recorder *recorder)
+{
+	uint64_t told_ns = atomic_load(&recorder->ring->header.told_to_end_ns);
+
+	return told_ns && now_ns(CLOCK_MONOTONIC) < told_ns + END_PATIENCE_NS;
+}
+
 static bool window_is_over(const struct recorder *recorder)
 {
 	uint64_t interval_ns =
 		recorder->config->interval_ms * UINT64_C(1000000);
 
-	if (atomic_load(&recorder->ring->header.program_ends) &&
-	    interval_ns > END_INTERVAL_NS)
+	if (interval_ns > END_INTERVAL_NS && recorder_hurries(recorder))
 		interval_ns = END_INTERVAL_NS;
 	return now_ns(CLOCK_MONOTONIC) >=
 	       recorder->window_start_ns + interval_ns;

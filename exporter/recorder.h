@@ -62,6 +62,10 @@ void recorder_fini(struct recorder *recorder);
  * Returns how many records there were. */
 long recorder_pass(struct recorder *recorder);
 
+/* Whether the program was told to end, a while ago at most: windows are closed
+ * every second. */
+bool recorder_hurries(const struct recorder *recorder);
+
 /* Takes what waits, whatever is known by now, and writes the window. */
 void recorder_flush(struct recorder *recorder);
 

@@ -80,10 +80,11 @@ struct ring_header {
 	 * child. Written by the exporter, read by the hooks of the wait
 	 * family. */
 	_Atomic uint32_t keeper_pid;
-	/* Not 0: the program was told to end, and may be killed soon: windows
-	 * are closed every second. Written by the supervisor and by the
-	 * program's processes, read by the exporter. */
-	_Atomic uint32_t program_ends;
+	/* When the program was last told to end, CLOCK_MONOTONIC ns; 0: never.
+	 * It may be killed soon: windows are closed every second for a while.
+	 * Written by the supervisor and by the program's processes, read by the
+	 * exporter. */
+	_Atomic uint64_t told_to_end_ns;
 	/* Not 0: what there is is to be delivered now, whoever lives on.
 	 * Written by the supervisor, read by the exporter. */
 	_Atomic uint32_t leave;

@@ -228,7 +228,8 @@ static void pass_to_program(struct supervisor *supervisor,
 	bool was_for_all = witness_has_seen(&supervisor->witness, number);
 
 	if (supervisor->ring && asks_to_end(info))
-		atomic_store(&supervisor->ring->header.program_ends, 1);
+		atomic_store(&supervisor->ring->header.told_to_end_ns,
+			     now_ns());
 	if (info->ssi_code > 0)
 		return;
 	if (was_for_all && getpgid(supervisor->program) == getpgrp())

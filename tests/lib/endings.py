@@ -74,7 +74,7 @@ def seen_ns(folder):
                if FUNCTION in s.stack)
 
 
-def _read(path):
+def read_text(path):
     return path.read_text() if path.exists() else ""
 
 
@@ -91,7 +91,7 @@ def run_ending(shape, how, milliseconds=BURN_MS, act=None, env=None):
                 act(started, clock)
             status = started.wait()
             return Outcome(status, clock.ns(), seen_ns(folder / "profiles"),
-                           started.stdout, started.stderr, _read(log))
+                           started.stdout, started.stderr, read_text(log))
 
 
 def bare_status(how, milliseconds=1):

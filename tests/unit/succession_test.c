@@ -170,7 +170,13 @@ TEST(windows_are_short_once_the_program_is_told_to_end)
 	recorder.window_start_ns -= UINT64_C(1500000000);
 	recorder_pass(&recorder);
 	CHECK_EQ(agent.ring->header.windows_out, 0);
-	atomic_store(&agent.ring->header.program_ends, 1);
+	atomic_store(&agent.ring->header.told_to_end_ns, clock_monotonic_sig());
+	recorder_pass(&recorder);
+	CHECK_EQ(agent.ring->header.windows_out, 1);
+	/* It goes on. */
+	recorder.window_start_ns -= UINT64_C(1500000000);
+	atomic_store(&agent.ring->header.told_to_end_ns,
+		     clock_monotonic_sig() - UINT64_C(61000000000));
 	recorder_pass(&recorder);
 	CHECK_EQ(agent.ring->header.windows_out, 1);
 }
