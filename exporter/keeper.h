@@ -7,9 +7,10 @@
 
 /*
  * Forks; returns in the exporter, and again in each one that follows it. The
- * keeper itself stays in here: it has parsed nothing, only waits, passes SIGTERM
- * on, and leaves when the exporter has ended by itself. The exporter outlives a
- * keeper that is killed. Without memory for a child the exporter goes on alone.
+ * keeper itself stays in here: it has parsed nothing, only waits, passes
+ * SIGTERM on, and leaves when the exporter has ended by itself. The exporter
+ * outlives a keeper that is killed. Without memory for a child the exporter
+ * goes on alone.
  */
 void keeper_begin(void);
 

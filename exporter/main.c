@@ -45,6 +45,7 @@ struct exporter {
 	struct config config;
 	struct recorder recorder;
 	struct join join;
+	struct newcomers newcomers;
 	struct pusher *pusher;
 	bool supervised;
 	pid_t parent;
@@ -183,7 +184,7 @@ static int next_timeout(const struct exporter *exporter, int timeout_ms,
 static void serve(struct exporter *exporter)
 {
 	struct ring_header *header = &exporter->recorder.ring->header;
-	int timeout_ms = BUSY_MS;
+	int timeout_ms = 0;
 
 	do {
 		wait_for_work(exporter, timeout_ms);
@@ -232,6 +233,8 @@ static int start(struct exporter *exporter)
 			     (uint32_t)exporter->parent);
 	exporter->recorder.pusher = exporter->pusher;
 	exporter->recorder.processes.epoll_fd = exporter->epoll_fd;
+	exporter->recorder.processes.newcomers = &exporter->newcomers;
+	exporter->join.newcomers = &exporter->newcomers;
 	exporter->join.ring_fd = RENDEZVOUS_RING_FD;
 	exporter->join.listen_fd = RENDEZVOUS_LISTEN_FD;
 	return join_serve(&exporter->join);
@@ -249,7 +252,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	static struct exporter exporter;
+	static struct exporter exporter = {.newcomers = NEWCOMERS_INIT};
 	int error;
 
 	if (argc != 3 || (strcmp(argv[1], "--detached") != 0 &&

@@ -171,6 +171,20 @@ static void replace_older(struct processes *processes,
 	}
 }
 
+/* Now, or when it joined. */
+static void find_maps(struct processes *processes,
+		      struct known_process *process)
+{
+	struct proc_maps noted = {.text = NULL};
+
+	if (processes->newcomers)
+		noted = newcomers_take(processes->newcomers, process->pid);
+	if (proc_maps_read(&process->maps, process->pid) == 0)
+		proc_maps_free(&noted);
+	else
+		process->maps = noted;
+}
+
 static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 {
 	struct known_process *process = create(processes, slot, claim);
@@ -187,6 +201,7 @@ static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 	replace_older(processes, process);
 	watch(processes, process);
 	find_executable(process);
+	find_maps(processes, process);
 	if (has_ended(process) || is_another(processes, process))
 		set_dead(processes, process);
 	log_message(CONFIG_LOG_INFO, "process %u (%s) joined", process->pid,
@@ -246,6 +261,7 @@ static void release(struct processes *processes, struct known_process *process)
 	processes->by_slot[process->slot] = NULL;
 	if (process->pidfd >= 0)
 		close(process->pidfd);
+	proc_maps_free(&process->maps);
 	completer_destroy(process->completer);
 	address_map_destroy(process->map);
 	keep_slot(processes, process->slot, claim);
@@ -313,6 +329,21 @@ struct known_process *processes_find(struct processes *processes,
 	if (!process || process->generation != record->generation)
 		return NULL;
 	return process;
+}
+
+void processes_need_modules(struct processes *processes,
+			    struct known_process *process)
+{
+	const struct ring_process *entry =
+		&processes->ring->processes[process->slot];
+
+	if (!process->maps.text)
+		return;
+	if (address_map_generation(process->map) == 0)
+		proc_maps_tell(&process->maps,
+			       atomic_load(&entry->agent_address),
+			       process->map);
+	proc_maps_free(&process->maps);
 }
 
 static bool task_exists(uint32_t pid, uint32_t tid)

@@ -10,6 +10,8 @@
 
 #include "exporter/address_map.h"
 #include "exporter/complete.h"
+#include "exporter/newcomers.h"
+#include "exporter/proc_maps.h"
 #include "sampler/layout.h"
 
 struct known_process {
@@ -18,17 +20,19 @@ struct known_process {
 	uint32_t pid;
 	int pidfd; /* -1: it was dead when it was found */
 	bool dead;
-	uint64_t dead_ns; /* when it was found to be, CLOCK_MONOTONIC */
+	uint64_t dead_ns;     /* when it was found to be, CLOCK_MONOTONIC */
 	uint32_t passes_dead; /* passes of the intake since its death */
 	struct address_map *map;
 	struct completer *completer;
-	char executable[256]; /* base name of /proc/PID/exe, or "" */
+	struct proc_maps maps; /* until it has told its modules */
+	char executable[256];  /* base name of /proc/PID/exe, or "" */
 };
 
 struct processes {
 	struct ring *ring;
 	int epoll_fd; /* told of each process's death; the caller's */
 	struct elf_cache *files;
+	struct newcomers *newcomers; /* NULL: nobody notes them */
 	/* Called once for each process, when it is known to be dead and all
 	 * its records were taken. */
 	void (*gone)(void *context, const struct known_process *process);
@@ -60,6 +64,11 @@ void processes_free_slots(struct processes *processes);
 /* The process of a record, or NULL when it is none that is known. */
 struct known_process *processes_find(struct processes *processes,
 				     const struct record *record);
+
+/* A sample of the process is at hand: if it has not told its modules yet, what
+ * the kernel said of them when it was found must do. */
+void processes_need_modules(struct processes *processes,
+			    struct known_process *process);
 
 /* Whether the thread of an owner token (sampler/layout.h) is gone. */
 bool processes_owner_is_dead(struct processes *processes, uint64_t owner);

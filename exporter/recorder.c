@@ -16,6 +16,7 @@
 #include "exporter/comments.h"
 #include "exporter/log.h"
 #include "exporter/pprof.h"
+#include "exporter/succession.h"
 #include "exporter/trace_json.h"
 
 /* A program's module list comes within a second of its first sample. */
@@ -25,9 +26,6 @@
  * goes on. */
 #define END_INTERVAL_NS UINT64_C(1000000000)
 #define END_PATIENCE_NS UINT64_C(60000000000)
-
-/* No window is longer, whatever the ring says. */
-#define WINDOW_MAX_NS UINT64_C(60000000000)
 
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u
@@ -162,28 +160,6 @@ static void name_service(struct recorder *recorder, const char *program)
 			 "unknown_service:%.200s", name ? name + 1 : program);
 }
 
-/* For a successor: what this window tells, and what the next one begins with.
- * Records of a pass that isn't over can't be told apart by where they lie; the
- * pass ends with a window of its own. */
-static void note_window(struct recorder *recorder)
-{
-	struct ring_header *header = &recorder->ring->header;
-	uint64_t next = atomic_load(&header->windows_out) + 1;
-	struct ring_mark *mark = &header->marks[next & 1];
-
-	for (unsigned i = 0; i < RING_COUNTERS; i++)
-		atomic_store(&mark->counters[i], recorder->ring_counts[i]);
-	atomic_store(&mark->end_ns, now_ns(CLOCK_MONOTONIC));
-	intake_mark(&recorder->intake);
-}
-
-static void end_window(struct recorder *recorder)
-{
-	recorder->was_split = recorder->takes_over = false;
-	intake_window_out(&recorder->intake);
-	processes_free_slots(&recorder->processes);
-}
-
 static void close_window(struct recorder *recorder)
 {
 	struct output_files files = {
@@ -203,7 +179,7 @@ static void close_window(struct recorder *recorder)
 	if (recorder->in_pass)
 		recorder->was_split = true;
 	else
-		note_window(recorder);
+		succession_note(recorder);
 	if (profile || spans)
 		error = output_write(&recorder->output, &files);
 	if (error)
@@ -212,7 +188,7 @@ static void close_window(struct recorder *recorder)
 			    "writable and its disk not full (SPANPROF_OUTPUT)",
 			    recorder->output.folder, strerror(-error));
 	if (!recorder->in_pass)
-		end_window(recorder);
+		succession_window_out(recorder);
 	free(profile);
 	free(spans);
 	window_fini(&recorder->window);
@@ -266,6 +242,7 @@ static bool try_sample(struct recorder *recorder,
 		recorder->counts.orphans++;
 		return true;
 	}
+	processes_need_modules(&recorder->processes, process);
 	result = completer_walk(process->completer, sample, &recorder->stack);
 	if (result == UNKNOWN_MODULE && !last && may_wait(process, sample))
 		return false;
@@ -389,39 +366,6 @@ static void name_after_first(struct recorder *recorder)
 	}
 }
 
-/* The window began when the dead exporter's last one ended. */
-static void continue_window(struct recorder *recorder,
-			    const struct ring_mark *mark)
-{
-	uint64_t start_ns = atomic_load(&mark->end_ns);
-	uint64_t age_ns = recorder->window_start_ns - start_ns;
-
-	if (age_ns < WINDOW_MAX_NS)
-		recorder->window_start_ns = start_ns;
-	for (unsigned i = 0; i < RING_COUNTERS; i++)
-		recorder->ring_counts[i] = atomic_load(&mark->counters[i]);
-	log_message(CONFIG_LOG_WARN,
-		    "an exporter has died; this one takes its place");
-}
-
-/* A dead exporter has been here when it has told the time. */
-static void take_over(struct recorder *recorder)
-{
-	struct ring_header *header = &recorder->ring->header;
-	struct ring_mark *mark =
-		&header->marks[atomic_load(&header->windows_out) & 1];
-
-	recorder->takes_over = atomic_load(&header->exporter_beat_ns) != 0;
-	if (recorder->takes_over) {
-		atomic_fetch_add(&header->exporter_restarts, 1);
-		continue_window(recorder, mark);
-	} else {
-		atomic_store(&mark->end_ns, recorder->window_start_ns);
-	}
-	atomic_store(&header->exporter_beat_ns, now_ns(CLOCK_MONOTONIC));
-	intake_begin(&recorder->intake);
-}
-
 int recorder_init(struct recorder *recorder, const struct config *config,
 		  struct ring *ring, const char *output_folder)
 {
@@ -447,7 +391,7 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->output.max_bytes = config->output_max_bytes;
 	recorder->spans = spans_create();
 	begin_window(recorder);
-	take_over(recorder);
+	succession_begin(recorder);
 	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
 }
 

@@ -112,6 +112,7 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 	atomic_store(&entry->leader_accounted_ns, 0);
 	atomic_store(&entry->forks_begun, 0);
 	atomic_store(&entry->forks_claimed, 0);
+	atomic_store(&entry->agent_address, (uint64_t)(uintptr_t)claim_slot);
 	atomic_store(&entry->claimed_boot_ns, clock_boot_sig());
 	atomic_store(&entry->signal_number, (uint32_t)agent.signal_number);
 	process->slot = slot;

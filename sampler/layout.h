@@ -126,7 +126,11 @@ struct ring_process {
 	 * process and by its children. */
 	_Atomic uint32_t forks_begun;
 	_Atomic uint32_t forks_claimed;
-	uint64_t unused[3];
+	/* Somewhere in the library's code as it is mapped there: a program that
+	 * it becomes has it elsewhere, or not at all. Written by the process,
+	 * before claimed_boot_ns. */
+	_Atomic uint64_t agent_address;
+	uint64_t unused[2];
 };
 
 /* The owner token of a block: slot + 1 in bits 48..63, the slot's generation
