@@ -4,6 +4,7 @@
 # make demo       everything from a fresh machine to the code of one request
 # make check      unit tests, fuzzing corpora, checks of the object code, e2e
 # make lint       style, warnings, clang-tidy
+# make endings    ends programs, and us, in all ways, 20 times
 # make bench      what it costs
 # make fuzz       fuzzes each parser for FUZZ_SECONDS
 # make install    PREFIX=/usr/local, DESTDIR=
@@ -75,7 +76,7 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench fuzz install clean test-programs
+.PHONY: all demo everything check unit lint endings bench fuzz install clean test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -197,6 +198,13 @@ everything: all $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
 check: everything
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
 		$(if $(SAN),,--checks) --e2e $(sort $(wildcard tests/e2e/*_test.py))
+
+# Longer than in a check: some 40 minutes on two processors.
+endings: everything
+	$(Q)for t in $(sort $(wildcard tests/e2e/endings*_test.py)); do \
+		SPANPROF_BUILD=$(B) SPANPROF_ENDINGS=20 \
+		SPANPROF_ENDINGS_MS=2000 /usr/bin/python3 $$t || exit 1; \
+	done
 
 FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
