@@ -116,16 +116,21 @@ def every_time(function, arguments):
             if fault]
 
 
+def _is_exporter(pid):
+    """Not its keeper, whose command line is the same, nor a helper of it."""
+    try:
+        name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return name == "spanprof-export" and \
+        words[1] in (b"--supervised", b"--detached")
+
+
 def exporter_of(program_of_ours):
-    """The exporter's pid, not its keeper's; None while there is none."""
-    for pid in program_of_ours.survivors():
-        try:
-            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-        except OSError:
-            continue
-        if name == "spanprof-export":
-            return pid
-    return None
+    """The exporter's pid; None while there is none."""
+    return next((pid for pid in program_of_ours.survivors()
+                 if _is_exporter(pid)), None)
 
 
 def wait_for_exporter(program_of_ours, other_than=None):
