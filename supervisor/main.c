@@ -380,6 +380,7 @@ static int run(struct supervisor *supervisor, char **command)
 	}
 	while (!supervisor->ended)
 		wait_signal(supervisor, -1);
+	witness_end(&supervisor->witness);
 	await_delivery(supervisor);
 	summarize(supervisor);
 	return pass_on(supervisor->status);

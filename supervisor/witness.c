@@ -38,9 +38,7 @@ __attribute__((noreturn)) static void be_witness(const struct witness *witness,
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	take_name(witness);
-	/* The program's streams are not to be kept open. */
-	for (int fd = 0; fd < 16; fd++)
-		close(fd);
+	closefrom(0); /* the program's files are not to be kept open */
 	while (getppid() == parent)
 		pause();
 	_exit(0);
@@ -98,12 +96,13 @@ static bool has(const struct witness *witness, int signal_number)
 	return pending(witness->pid) >> (signal_number - 1) & 1;
 }
 
-/* The only way to be rid of what is pending elsewhere. */
-static void replace(struct witness *witness)
+void witness_end(struct witness *witness)
 {
+	if (!witness->pid)
+		return;
 	kill(witness->pid, SIGKILL);
 	waitpid(witness->pid, NULL, 0);
-	start(witness);
+	witness->pid = 0;
 }
 
 bool witness_has_seen(struct witness *witness, int signal_number)
@@ -117,6 +116,8 @@ bool witness_has_seen(struct witness *witness, int signal_number)
 		if (!has(witness, signal_number))
 			return false;
 	}
-	replace(witness);
+	/* The only way to be rid of what is pending elsewhere. */
+	witness_end(witness);
+	start(witness);
 	return true;
 }

@@ -33,4 +33,6 @@ void witness_reaped(struct witness *witness, pid_t pid);
  * moment for a sender who signals one after the other. */
 bool witness_has_seen(struct witness *witness, int signal_number);
 
+void witness_end(struct witness *witness);
+
 #endif
