@@ -6,8 +6,12 @@
 # make lint       style, warnings, clang-tidy
 # make endings    ends programs, and us, in all ways, 20 times
 # make bench      what it costs
+# make load       a minute of many requests, all of which must arrive
+# make pyroscope  whether a real one finds what is pushed: SERVER=http://HOST
 # make fuzz       fuzzes each parser for FUZZ_SECONDS
 # make install    PREFIX=/usr/local, DESTDIR=
+# make bundle     PREFIX=/opt/spanprof, DESTDIR=: an installation that can be
+#                 copied into any x86-64 image
 #
 # V=1 shows the commands; SAN=address,undefined builds the tests with sanitizers
 # (into a folder of their own).
@@ -47,6 +51,8 @@ PRELOAD_LINK := -shared -Wl,-soname,libspanprof.so \
 	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--as-needed
 HARDENED := -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2
 HARDENED_LINK := -pie -Wl,-z,relro,-z,now
+# What stands between an image and its program runs whatever libc is there.
+STATIC_LINK := -static-pie -Wl,-z,relro,-z,now
 
 PRELOAD_SOURCES := $(wildcard preload/*.c hooks/*.c sampler/*.c)
 EXPORTER_SOURCES := $(wildcard exporter/*.c)
@@ -56,7 +62,7 @@ SHARED_SOURCES := preload/config.c preload/rendezvous.c
 
 PACKAGES := libunwind-generic libprotobuf-c libelf zlib jansson yajl libcurl
 EXPORTER_LIBS = -lunwind-x86_64 -liberty \
-	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread
+	$(shell pkg-config --libs libprotobuf-c libelf zlib yajl libcurl) -lpthread -lm
 REPORT_LIBS = $(shell pkg-config --libs libprotobuf-c zlib jansson) -lm
 
 objects = $(patsubst %.c,$(B)/$(2)/%.o,$(1))
@@ -68,7 +74,8 @@ PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
 EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES) \
 	supervisor/restart.c,program) \
 	$(PROTO_OBJECTS)
-REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES),program) \
+REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c \
+	exporter/words.c,program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
 SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
 
@@ -76,7 +83,8 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint endings bench fuzz install clean test-programs
+.PHONY: all demo everything check unit lint endings bench load pyroscope fuzz install \
+	bundle clean test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -94,7 +102,12 @@ $(B)/spanprof-exporter: $(EXPORTER_OBJECTS)
 
 $(B)/spanprof-supervisor: $(SUPERVISOR_OBJECTS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(HARDENED_LINK) $(LDFLAGS)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN) $(HARDENED_LINK),$(STATIC_LINK)) -o $@ $^ $(LDFLAGS)
+
+$(B)/spanprof-launcher: bundle/launcher.c Makefile
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMMON) $(HARDENED) $(CFLAGS) -o $@ $< $(STATIC_LINK) $(LDFLAGS)
 
 $(B)/spanprof: $(REPORT_OBJECTS)
 	$(call say,LINK,$@)
@@ -141,8 +154,8 @@ $(B)/deps.ok: Makefile scripts/check-deps
 # The unit tests link what they test from archives. The shims that interpose
 # libc are left out: a test's own read() must stay libc's.
 SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
-	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/signal_mask.c \
-	hooks/signal_action.c hooks/children.c
+	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/system_call.c \
+	hooks/signal_mask.c hooks/signal_action.c hooks/children.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
 	$(filter-out report/main.c,$(REPORT_SOURCES)) \
@@ -179,6 +192,8 @@ BLOCKSTORE_SOURCES := $(wildcard tests/servers/blockstore*.c) \
 SERVER_FLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARNINGS) -I.
 
 $(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/flood: tests/servers/flood.c
+$(B)/servers/forks: tests/servers/forks.c
 $(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/ends: tests/servers/ends.c
 $(B)/servers/ends-static: tests/servers/ends.c
@@ -188,12 +203,26 @@ $(B)/servers/%:
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) $(SERVER_LINK) -o $@ $(filter %.c,$^) -lpthread
 
-test-programs: $(addprefix $(B)/servers/,burn blockstore ends ends-static)
+$(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(SAN),-fsanitize=$(SAN)) -o $@ $^ $(TEST_LIBS)
+
+# Programs in whose lives the agent is a guest: one file each.
+GUESTS := $(patsubst tests/guests/%.c,$(B)/guests/%,$(wildcard tests/guests/*.c))
+
+$(B)/guests/%: tests/guests/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $< -lpthread
+
+test-programs: $(addprefix $(B)/servers/,burn blockstore ends ends-static flood forks) \
+	$(B)/drivers/pushing $(GUESTS)
 
 unit: $(UNIT_TESTS) $(REPLAYS)
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS)
 
-everything: all $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
+everything: all $(B)/spanprof-launcher $(UNIT_TESTS) $(REPLAYS) test-programs $(UNOPTIMISED_OBJECTS)
 
 check: everything
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
@@ -241,8 +270,15 @@ $(B)/bench/%: $(B)/program/tests/bench/%.o $(TESTED_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ $(TEST_LIBS)
 
-bench: all $(B)/bench/micro $(B)/bench/http1_bench
+bench: all $(B)/bench/micro $(B)/bench/http1_bench $(B)/bench/export_bench
 	$(Q)SPANPROF_BUILD=$(B) tests/bench/run
+
+load: all test-programs
+	$(Q)SPANPROF_BUILD=$(B) LOAD_SECONDS=60 tests/e2e/push_load_test.py
+
+pyroscope: all $(B)/servers/burn
+	$(Q)SPANPROF_BUILD=$(B) SERVER='$(SERVER)' TENANT='$(TENANT)' \
+		tests/pyroscope/check.py
 
 lint:
 	$(Q)scripts/lint
@@ -262,13 +298,17 @@ install: all
 	$(Q)install -m 644 $(B)/libspanprof.so $(DESTDIR)$(LIBDIR)/libspanprof.so.new
 	$(Q)mv $(DESTDIR)$(LIBDIR)/libspanprof.so.new $(DESTDIR)$(LIBDIR)/libspanprof.so
 	$(Q)install -m 755 $(B)/spanprof-exporter $(B)/spanprof-supervisor $(DESTDIR)$(LIBEXECDIR)
-	$(Q)install -m 755 $(B)/spanprof $(DESTDIR)$(BINDIR)
+	$(Q)install -m 755 $(B)/spanprof scripts/container-entrypoint $(DESTDIR)$(BINDIR)
 	$(Q)sed -e 's|^libdir=.*|libdir=$(LIBDIR)|' \
 		-e 's|^libexecdir=.*|libexecdir=$(LIBEXECDIR)|' scripts/spanprof-run \
 		> $(B)/spanprof-run.installed
 	$(Q)install -m 755 $(B)/spanprof-run.installed $(DESTDIR)$(BINDIR)/spanprof-run
 	$(Q)install -m 644 report/spanprof.1 scripts/spanprof-run.1 $(DESTDIR)$(MANDIR)/man1
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig
+
+bundle: PREFIX = /opt/spanprof
+bundle: install $(B)/spanprof-launcher
+	$(Q)scripts/bundle $(B) $(DESTDIR)$(PREFIX)
 
 clean:
 	$(Q)rm -rf build

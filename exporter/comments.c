@@ -25,6 +25,7 @@ static const char *const ring_names[RING_COUNTERS] = {
 	[RING_UNPARSABLE] = "connections_not_followed",
 	[RING_DESCRIPTORS_BEYOND] = "descriptors_beyond_table",
 	[RING_NO_SAMPLER_THREAD] = "processes_without_sampler_thread",
+	[RING_SANDBOXED] = "processes_sandboxed",
 };
 
 static const char *const stack_names[COMPLETE_RESULTS] = {
@@ -101,11 +102,16 @@ void comments_make(struct comments *comments, struct recorder *recorder)
 	add_ring_counts(&writer, recorder);
 	for (unsigned i = 0; i < COMPLETE_RESULTS; i++)
 		add(&writer, stack_names[i], recorder->counts.stacks[i]);
+	add(&writer, "locations_without_symbol",
+	    recorder->window.unnamed_count);
 	add(&writer, "samples_waited_for_modules", recorder->counts.late);
 	add(&writer, "records_of_unknown_processes", recorder->counts.orphans);
 	add(&writer, "samples_dropped_no_memory", recorder->counts.dropped);
 	add(&writer, "records_malformed", recorder->intake.malformed);
 	recorder->intake.malformed = 0;
+	add(&writer, "spans_beyond_table",
+	    spans_refused(recorder->spans) - recorder->spans_refused);
+	recorder->spans_refused = spans_refused(recorder->spans);
 	add_pushes(&writer, recorder);
 	comments->lines[writer.used] = NULL;
 }

@@ -61,7 +61,11 @@ void confine(void)
 	raise_to_hard(RLIMIT_NOFILE); /* one a process of the tree */
 	raise_to_hard(RLIMIT_CPU);    /* that of the program is not ours */
 	setrlimit(RLIMIT_AS, &memory);
+	/* A core would hold credentials. One that goes to a pipe minds no
+	 * limit; and what isn't dumpable shows its environment to root alone.
+	 */
 	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	umask(022);
 }

@@ -19,6 +19,10 @@ struct http {
 	const struct destination *destination;
 };
 
+/* More than the answer holds is read, so that its connection can be kept, but
+ * not for ever. */
+#define READ_MAX_BYTES (1u << 20)
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct http_answer *answer = context;
@@ -28,7 +32,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 	memcpy(answer->body + answer->body_bytes, bytes, take);
 	answer->body_bytes += take;
 	answer->body[answer->body_bytes] = '\0';
-	return size * count; /* the rest is nobody's; time bounds it */
+	answer->read_bytes += size * count;
+	return answer->read_bytes <= READ_MAX_BYTES ? size * count : 0;
 }
 
 /* Debian's place is compiled into its libcurl; other systems have others. */
@@ -98,14 +103,15 @@ static bool add_header(struct curl_slist **list, const char *header)
 static struct curl_slist *make_headers(const struct http *http,
 				       const struct http_request *request)
 {
+	const char *content_type = request->content_type;
 	struct curl_slist *list = NULL;
 	char type[128];
-	bool good;
+	bool good = add_header(&list, "Expect:");
 
-	snprintf(type, sizeof(type), "Content-Type: %s",
-		 request->content_type ? request->content_type : "");
-	good = add_header(&list, "Expect:") &&
-	       add_header(&list, request->content_type ? type : "Accept: */*");
+	if (content_type) {
+		snprintf(type, sizeof(type), "Content-Type: %s", content_type);
+		good = good && add_header(&list, type);
+	}
 	for (size_t i = 0; good && i < http->destination->header_count; i++)
 		good = add_header(&list, http->destination->headers[i]);
 	if (good)
@@ -118,7 +124,6 @@ static struct curl_slist *make_headers(const struct http *http,
 static bool is_lasting(CURLcode code)
 {
 	switch (code) {
-	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_URL_MALFORMAT:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CERTPROBLEM:
@@ -139,12 +144,27 @@ static void copy_header(CURL *curl, const char *name, char to[64])
 		snprintf(to, 64, "%.63s", header->value);
 }
 
-static void judge(CURL *curl, CURLcode code, struct http_answer *answer)
+/* The status that decides: the server's, also when its answer broke off behind
+ * it, since what it took would arrive twice; or a proxy's that makes no
+ * connection. 0: there is none. */
+static long find_status(CURL *curl, CURLcode code)
 {
 	long status = 0;
+	long proxys = 0;
+
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &proxys);
+	if (code != CURLE_OK && proxys >= 300)
+		return proxys;
+	return status >= 200 ? status : 0;
+}
+
+static void judge(CURL *curl, CURLcode code, struct http_answer *answer)
+{
+	long status = find_status(curl, code);
 
 	answer->fault = (int)code;
-	if (code != CURLE_OK) {
+	if (!status) {
 		answer->status =
 			is_lasting(code) ? HTTP_STATUS_NEVER : HTTP_STATUS_IO;
 		if (!answer->error[0])
@@ -152,7 +172,6 @@ static void judge(CURL *curl, CURLcode code, struct http_answer *answer)
 				 curl_easy_strerror(code));
 		return;
 	}
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	answer->status = (int)status;
 	copy_header(curl, "Content-Type", answer->content_type);
 	copy_header(curl, "Retry-After", answer->retry_after);
@@ -170,12 +189,32 @@ static void set_request(struct http *http, const struct http_request *request,
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, request->timeout_ms);
-	if (!request->body)
+	if (!request->body || request->form_part)
 		return;
 	curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
 			 (curl_off_t)request->body_bytes);
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+}
+
+/* The body as the only file of a form, where one is wanted. Returns false
+ * without memory. */
+static bool set_form(struct http *http, const struct http_request *request,
+		     curl_mime **form)
+{
+	curl_mimepart *part;
+
+	*form = NULL;
+	if (!request->form_part)
+		return true;
+	*form = curl_mime_init(http->curl);
+	part = *form ? curl_mime_addpart(*form) : NULL;
+	return part && curl_mime_name(part, request->form_part) == CURLE_OK &&
+	       curl_mime_filename(part, request->form_part) == CURLE_OK &&
+	       curl_mime_data(part, request->body, request->body_bytes) ==
+		       CURLE_OK &&
+	       curl_easy_setopt(http->curl, CURLOPT_MIMEPOST, *form) ==
+		       CURLE_OK;
 }
 
 struct http *http_create(const struct destination *destination)
@@ -208,20 +247,23 @@ void http_do(struct http *http, const struct http_request *request,
 	     struct http_answer *answer)
 {
 	struct curl_slist *headers = make_headers(http, request);
-	char *url = NULL;
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+	curl_mime *form = NULL;
+	char *url;
 
 	memset(answer, 0, sizeof(*answer));
-	if (!headers ||
-	    asprintf(&url, "%s%s", http->destination->url, request->path) < 0) {
-		curl_slist_free_all(headers);
-		judge(http->curl, CURLE_OUT_OF_MEMORY, answer);
-		return;
+	if (asprintf(&url, "%s%s", http->destination->url, request->path) < 0)
+		url = NULL;
+	if (headers && url) {
+		set_request(http, request, url, answer);
+		curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
+		if (set_form(http, request, &form))
+			code = curl_easy_perform(http->curl);
 	}
-	set_request(http, request, url, answer);
-	curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
-	judge(http->curl, curl_easy_perform(http->curl), answer);
+	judge(http->curl, code, answer);
 	/* Pointers of this call stay in the handle until the next one. */
 	curl_easy_reset(http->curl);
+	curl_mime_free(form);
 	curl_slist_free_all(headers);
 	free(url);
 }

@@ -23,6 +23,9 @@ struct http_request {
 	const char *content_type;
 	const void *body; /* NULL: GET */
 	size_t body_bytes;
+	/* The body is a file of that name in a form (multipart/form-data, RFC
+	 * 7578), the only one; NULL: it is sent as it is. */
+	const char *form_part;
 	long timeout_ms;
 };
 
@@ -35,6 +38,7 @@ struct http_answer {
 	char error[256]; /* the same in words */
 	char body[HTTP_BODY_BYTES]; /* its begin; a text ends at a NUL */
 	size_t body_bytes;          /* of `body` */
+	size_t read_bytes;          /* of all, as far as it was read */
 	char content_type[64];
 	char retry_after[64];
 };

@@ -211,6 +211,23 @@ static void run(struct exporter *exporter)
 	recorder_flush(&exporter->recorder);
 }
 
+/* For the supervisor, which shows it; a detached exporter has nobody to tell
+ * but the log. */
+static void tell_summary(struct exporter *exporter)
+{
+	const char *report = getenv(RENDEZVOUS_REPORT);
+	char text[SUMMARY_BYTES];
+
+	summary_write(exporter->recorder.summary, &exporter->recorder,
+		      report ? report : "spanprof", text);
+	log_message(CONFIG_LOG_INFO, "end: %.*s", (int)strcspn(text, "\n"),
+		    text);
+	if (exporter->supervised &&
+	    pwrite(RENDEZVOUS_SUMMARY_FD, text, strlen(text), 0) < 0)
+		log_message(CONFIG_LOG_WARN, "the summary is lost: %s",
+			    strerror(errno));
+}
+
 static int start(struct exporter *exporter)
 {
 	struct ring *ring = rendezvous_map(RENDEZVOUS_RING_FD);
@@ -273,7 +290,8 @@ int main(int argc, char **argv)
 	}
 	run(&exporter);
 	if (exporter.pusher)
-		pusher_finish(exporter.pusher);
+		pusher_finish(exporter.pusher, &exporter.recorder.pushed);
+	tell_summary(&exporter);
 	/* The pushing thread is perhaps in a call: what libraries do at exit
 	 * would pull the ground from under it. */
 	_exit(0);

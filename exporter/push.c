@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encodes a push, by protobuf-c.
- * Runs on: the exporter's main thread.
+ * Runs on: the exporter's uploading thread.
  */
 #include "exporter/push.h"
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "exporter/log.h"
-#include "exporter/push.h"
 #include "exporter/series.h"
 #include "exporter/server.h"
 #include "preload/version.h"
@@ -23,7 +22,9 @@ struct pusher {
 	const struct config *config;
 	char *const *environment;
 	struct server *server;
-	struct series series; /* empty until the service has its name */
+	/* Empty until the service has its name; the main thread's until the
+	 * first profile is queued, then const. */
+	struct series series;
 	struct upload *upload;
 };
 
@@ -39,9 +40,15 @@ static void send_item(void *context, const struct upload_item *item,
 		      long timeout_ms, struct http_answer *answer)
 {
 	const struct pusher *pusher = context;
-	struct server_body body = {item->body, item->body_bytes};
+	struct server_profile profile = {
+		.series = &pusher->series,
+		.bytes = item->profile,
+		.len_bytes = item->profile_bytes,
+		.start_ns = item->start_ns,
+		.end_ns = item->end_ns,
+	};
 
-	server_push(pusher->server, &body, timeout_ms, answer);
+	server_push(pusher->server, &profile, timeout_ms, answer);
 }
 
 static void explain(void *context, const struct http_answer *answer,
@@ -132,22 +139,18 @@ struct pusher *pusher_create(const struct config *config,
 
 int pusher_take(struct pusher *pusher, const struct pusher_profile *profile)
 {
-	struct upload_item item = {.start_ns = profile->times.start_ns};
 	struct pprof_times times = profile->times;
-	struct push_profile gzipped;
-	void *bytes = NULL;
+	struct upload_item item = {
+		.start_ns = times.start_ns,
+		.end_ns = times.start_ns + times.duration_ns,
+	};
 	int error;
 
 	if (!pusher->series.count)
 		name_series(pusher, profile->service);
 	times.ids = which_ids(pusher);
-	error = pprof_encode(profile->window, &times, profile->comments, &bytes,
-			     &gzipped.len_bytes);
-	gzipped.bytes = bytes;
-	if (!error)
-		error = push_encode(&pusher->series, &gzipped, &item.body,
-				    &item.body_bytes);
-	free(bytes);
+	error = pprof_encode(profile->window, &times, profile->comments,
+			     &item.profile, &item.profile_bytes);
 	if (!error)
 		upload_enqueue(pusher->upload, &item);
 	return error;
@@ -158,18 +161,18 @@ struct upload_counts pusher_counts(struct pusher *pusher)
 	return upload_counts(pusher->upload);
 }
 
-bool pusher_finish(struct pusher *pusher)
+bool pusher_finish(struct pusher *pusher, struct upload_counts *counts)
 {
 	bool ended = upload_finish(pusher->upload, FINISH_MS);
-	struct upload_counts counts = upload_counts(pusher->upload);
-	const uint64_t *lost = counts.lost;
+	const uint64_t *lost = counts->lost;
 
+	*counts = upload_counts(pusher->upload);
 	log_message(CONFIG_LOG_INFO,
 		    "pushed %" PRIu64 " profiles, %" PRIu64
 		    " tries more; lost: %" PRIu64 " refused, %" PRIu64
 		    " after too many tries, %" PRIu64 " too old, %" PRIu64
 		    " for lack of room, %" PRIu64 " at the end",
-		    counts.sent, counts.retried, lost[UPLOAD_REFUSED],
+		    counts->sent, counts->retried, lost[UPLOAD_REFUSED],
 		    lost[UPLOAD_TIRED], lost[UPLOAD_OLD], lost[UPLOAD_FULL],
 		    lost[UPLOAD_END]);
 	if (!ended)

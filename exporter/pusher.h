@@ -2,7 +2,7 @@
 /*
  * Pushes windows to a Pyroscope.
  *
- * The bodies are encoded here and now; a thread delivers them.
+ * The profiles are encoded here and now; a thread delivers them.
  */
 #ifndef EXPORTER_PUSHER_H
 #define EXPORTER_PUSHER_H
@@ -32,9 +32,9 @@ int pusher_take(struct pusher *pusher, const struct pusher_profile *profile);
 
 struct upload_counts pusher_counts(struct pusher *pusher);
 
-/* Delivers what is queued, for three seconds at most, and logs what became of
+/* Delivers what is queued, for three seconds at most, and tells what became of
  * it all. If it returns false, a thread still sits in a call to the server: the
  * process must end without running anything at exit. */
-bool pusher_finish(struct pusher *pusher);
+bool pusher_finish(struct pusher *pusher, struct upload_counts *counts);
 
 #endif

@@ -57,7 +57,7 @@ static void fill_pushed_id(const struct span_context *context,
 }
 
 /* The span that labels, and its name. */
-static void fill_labels(const struct recorder *recorder,
+static void fill_labels(struct recorder *recorder,
 			const struct span_context *context,
 			struct window_labels *labels)
 {
@@ -77,7 +77,7 @@ static void fill_labels(const struct recorder *recorder,
 		       : spans_find(recorder->spans, context->root_id);
 	fill_pushed_id(context, root, labels);
 	if (span && span->method[0])
-		labels->span_name = span->method;
+		labels->span_name = names_bound(&recorder->names, span->method);
 }
 
 static void begin_window(struct recorder *recorder)
@@ -93,31 +93,34 @@ static bool writes_files(const struct recorder *recorder)
 	return recorder->output.folder[0] != '\0';
 }
 
-static void add_span(void *json, const struct known_span *span)
-{
-	trace_json_add(json, span);
-}
+struct ended_spans {
+	struct trace_json *json; /* NULL: none is written */
+	struct summary *summary;
+};
 
-static void forget_span(void *context, const struct known_span *span)
+static void take_ended(void *context, const struct known_span *span)
 {
-	(void)context;
-	(void)span;
+	const struct ended_spans *to = context;
+
+	if (to->json)
+		trace_json_add(to->json, span);
+	if (to->summary)
+		summary_add_span(to->summary, span);
 }
 
 static void encode_spans(struct recorder *recorder, void **bytes,
 			 size_t *len_bytes)
 {
-	struct trace_json *json = NULL;
+	struct ended_spans to = {NULL, recorder->summary};
 
 	if (writes_files(recorder) && spans_ended(recorder->spans))
-		json = trace_json_create(recorder->service,
-					 recorder->clock_offset_ns);
-	spans_close_window(recorder->spans, json ? add_span : forget_span,
-			   json);
-	if (json && trace_json_encode(json, bytes, len_bytes) != 0)
+		to.json = trace_json_create(recorder->service,
+					    recorder->clock_offset_ns);
+	spans_close_window(recorder->spans, take_ended, &to);
+	if (to.json && trace_json_encode(to.json, bytes, len_bytes) != 0)
 		log_message(CONFIG_LOG_ERROR, "no memory for %s",
 			    "the spans of a window: they are lost");
-	trace_json_destroy(json);
+	trace_json_destroy(to.json);
 }
 
 /* To a server, if there is one, and for a file, if it is to be written. */
@@ -160,6 +163,26 @@ static void name_service(struct recorder *recorder, const char *program)
 			 "unknown_service:%.200s", name ? name + 1 : program);
 }
 
+/* What this window holds, for the log and the end. */
+static void account(struct recorder *recorder, const struct output_files *files,
+		    int error)
+{
+	const struct window *window = &recorder->window;
+
+	if (recorder->summary)
+		summary_add_window(recorder->summary, recorder, files, error);
+	if (window->sample_count == 0 && !files->spans)
+		return;
+	atomic_fetch_add(&recorder->ring->header.windows, 1);
+	log_message(CONFIG_LOG_INFO,
+		    "window: %" PRIu64 " ms CPU time, %" PRIu64
+		    " ms of it labelled, %" PRIu64
+		    " ms unsampled, %u different samples, %u locations",
+		    window->total_ns / 1000000, window->labelled_ns / 1000000,
+		    window->unsampled_ns / 1000000, window->sample_count,
+		    window->location_count);
+}
+
 static void close_window(struct recorder *recorder)
 {
 	struct output_files files = {
@@ -187,6 +210,7 @@ static void close_window(struct recorder *recorder)
 			    "cannot write to %s: %s; check that the folder is "
 			    "writable and its disk not full (SPANPROF_OUTPUT)",
 			    recorder->output.folder, strerror(-error));
+	account(recorder, &files, error);
 	if (!recorder->in_pass)
 		succession_window_out(recorder);
 	free(profile);
@@ -217,6 +241,8 @@ static void add_sample(struct recorder *recorder, struct known_process *process,
 
 	fill_labels(recorder, &sample->span, &weight.labels);
 	recorder->counts.stacks[result]++;
+	spans_count_samples(recorder->spans, sample->span.root_id,
+			    weight.count);
 	after_adding(recorder,
 		     window_add_stack(&recorder->window, process->map,
 				      &recorder->stack, result, &weight));
@@ -390,9 +416,12 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->output.service = recorder->service;
 	recorder->output.max_bytes = config->output_max_bytes;
 	recorder->spans = spans_create();
+	recorder->summary = summary_create();
 	begin_window(recorder);
 	succession_begin(recorder);
-	return recorder->spans ? window_init(&recorder->window) : -ENOMEM;
+	if (!recorder->spans || names_init(&recorder->names) != 0)
+		return -ENOMEM;
+	return window_init(&recorder->window);
 }
 
 void recorder_fini(struct recorder *recorder)
@@ -401,7 +430,9 @@ void recorder_fini(struct recorder *recorder)
 	intake_fini(&recorder->intake);
 	late_fini(&recorder->late);
 	window_fini(&recorder->window);
+	names_fini(&recorder->names);
 	spans_destroy(recorder->spans);
+	summary_destroy(recorder->summary);
 	elf_cache_fini(&recorder->files);
 }
 

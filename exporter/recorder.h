@@ -12,10 +12,12 @@
 #include "exporter/complete.h"
 #include "exporter/intake.h"
 #include "exporter/late.h"
+#include "exporter/names.h"
 #include "exporter/output.h"
 #include "exporter/processes.h"
 #include "exporter/pusher.h"
 #include "exporter/spans.h"
+#include "exporter/summary.h"
 #include "exporter/window.h"
 #include "preload/config.h"
 
@@ -36,10 +38,11 @@ struct recorder {
 	struct elf_cache files;
 	struct late late;
 	struct spans *spans;
+	struct names names;
 	struct window window;
 	struct output output;
 	struct pusher *pusher;       /* NULL: none; set after init */
-	struct upload_counts pushed; /* at the last window's end */
+	struct upload_counts pushed; /* at the last window's end, or at all's */
 	const char *program; /* as the starter named it; set before init */
 	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
 	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
@@ -49,7 +52,9 @@ struct recorder {
 	bool takes_over; /* a dead exporter's window is to be written first */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
+	uint64_t spans_refused;              /* likewise */
 	struct stack stack;                  /* of the sample at hand */
+	struct summary *summary; /* of the run; NULL: no memory for it */
 };
 
 /* `output_folder` is absolute, or "" to write no files, and outlives the

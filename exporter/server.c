@@ -13,8 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporter/clock.h"
+#include "exporter/ingest.h"
 #include "exporter/json.h"
 #include "exporter/log.h"
+#include "exporter/push.h"
 #include "exporter/utf8.h"
 
 #define EXPLAINED_MAX 32u
@@ -22,9 +25,16 @@
 #define ASK_TIMEOUT_MS 2000
 #define ASK_MAX 5u
 
+/* After so many profiles by /ingest a push is tried again: ten minutes of them,
+ * at the usual interval. */
+#define PUSH_AGAIN 60u
+
 struct server {
 	struct destination destination;
 	struct http *http;
+	unsigned by_ingest; /* since it turned out that there is no push, and
+			       /ingest works; 0: there is */
+	bool told_ingest;
 	bool has_answered; /* about its version */
 	unsigned asked;
 	_Atomic bool keeps_trace_id; /* written by the uploading thread, read
@@ -53,9 +63,11 @@ static const char *fix_for(const struct http_answer *answer)
 		       "tenant (SPANPROF_TENANT_ID)";
 	case 404:
 	case 405:
-		return "there is no push.v1.PusherService at this URL; check "
-		       "SPANPROF_SERVER, and that it is a Pyroscope 1.0 or "
-		       "later";
+	case 501:
+		return "neither push.v1.PusherService nor /ingest is at this "
+		       "URL; check SPANPROF_SERVER";
+	case 407:
+		return "check the user and the password in the proxy's URL";
 	case 413:
 		return "profiles are too large for it or for a proxy before "
 		       "it; lower SPANPROF_INTERVAL or raise their limits";
@@ -146,24 +158,111 @@ void server_destroy(struct server *server)
 	free(server);
 }
 
-void server_push(struct server *server, const struct server_body *body,
-		 long timeout_ms, struct http_answer *answer)
+static void no_memory(struct http_answer *answer)
 {
+	memset(answer, 0, sizeof(*answer));
+	answer->status = HTTP_STATUS_IO;
+	snprintf(answer->error, sizeof(answer->error), "no memory");
+}
+
+static void push_now(struct server *server, const struct server_profile *from,
+		     long timeout_ms, struct http_answer *answer)
+{
+	struct push_profile profile = {from->bytes, from->len_bytes};
 	struct http_request request = {
 		.path = "/push.v1.PusherService/Push",
 		.content_type = "application/proto",
-		.body = body->bytes,
-		.body_bytes = body->len_bytes,
+		.timeout_ms = timeout_ms,
+	};
+	void *body;
+
+	if (push_encode(from->series, &profile, &body, &request.body_bytes) !=
+	    0) {
+		no_memory(answer);
+		return;
+	}
+	request.body = body;
+	http_do(server->http, &request, answer);
+	free(body);
+}
+
+static void ingest_now(struct server *server, const struct server_profile *from,
+		       long timeout_ms, struct http_answer *answer)
+{
+	struct ingest_times times = {from->start_ns, from->end_ns};
+	char *path = ingest_path(from->series, &times);
+	struct http_request request = {
+		.path = path,
+		.form_part = INGEST_PART,
+		.body = from->bytes,
+		.body_bytes = from->len_bytes,
 		.timeout_ms = timeout_ms,
 	};
 
-	http_do(server->http, &request, answer);
+	if (path)
+		http_do(server->http, &request, answer);
+	else
+		no_memory(answer);
+	free(path);
+}
+
+/* Connect's `unimplemented` is a 404 or, of late, a 501; a gateway in front of
+ * an older server may have other words. */
+static bool is_missing(const struct http_answer *answer)
+{
+	return answer->status == 404 || answer->status == 405 ||
+	       answer->status == 501;
+}
+
+static void remember_way(struct server *server, bool by_ingest)
+{
+	if (by_ingest && !server->by_ingest && !server->told_ingest) {
+		server->told_ingest = true;
+		log_message(CONFIG_LOG_INFO,
+			    "%s has no push.v1.PusherService: profiles go to "
+			    "its /ingest",
+			    server->destination.url);
+	}
+	server->by_ingest = by_ingest ? server->by_ingest + 1 : 0;
+}
+
+static void refuse_web_page(struct http_answer *answer)
+{
 	if (answer->status != 200 ||
 	    strncasecmp(answer->content_type, "text/html", 9) != 0)
 		return;
 	answer->status = HTTP_STATUS_NEVER;
 	snprintf(answer->error, sizeof(answer->error),
 		 "a web page came back: no Pyroscope is there");
+}
+
+/* Never 0, which libcurl takes for no bound at all. */
+static long left_ms(uint64_t start_ns, long timeout_ms)
+{
+	long took_ms = (long)((now_ns(CLOCK_MONOTONIC) - start_ns) / 1000000u);
+
+	return took_ms < timeout_ms ? timeout_ms - took_ms : 1;
+}
+
+void server_push(struct server *server, const struct server_profile *profile,
+		 long timeout_ms, struct http_answer *answer)
+{
+	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
+	bool by_ingest;
+
+	if (server->by_ingest > PUSH_AGAIN)
+		server->by_ingest = 0;
+	by_ingest = server->by_ingest > 0;
+	for (unsigned ways = 0; ways < 2; ways++) {
+		(by_ingest ? ingest_now : push_now)(
+			server, profile, left_ms(start_ns, timeout_ms), answer);
+		if (!is_missing(answer)) {
+			remember_way(server, by_ingest);
+			break;
+		}
+		by_ingest = !by_ingest;
+	}
+	refuse_web_page(answer);
 }
 
 bool server_version_keeps_trace_id(const char *version)
@@ -197,7 +296,8 @@ void server_ask_version(struct server *server)
 		return;
 	server->has_answered = true;
 	if (answer.status != 200 ||
-	    !json_text(answer.body, path, version, sizeof(version)))
+	    !json_text(answer.body, path, version, sizeof(version)) ||
+	    !version[0])
 		snprintf(version, sizeof(version), "unknown");
 	server->keeps_trace_id = server_version_keeps_trace_id(version);
 	destination_hide(&server->destination, version);

@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "exporter/http.h"
+#include "exporter/series.h"
 
 struct server;
 
@@ -17,13 +19,18 @@ struct server;
 struct server *server_create(char *const *environment);
 void server_destroy(struct server *server);
 
-/* Delivers the body of a push. 200 with a web page is no answer of a
- * Pyroscope's: its status becomes HTTP_STATUS_NEVER. */
-struct server_body {
-	const void *bytes;
+/* Delivers a profile, by push.v1.PusherService or, where there is none, by
+ * /ingest; what has worked is gone on with, and the better way tried again now
+ * and then. 200 with a web page is no answer of a Pyroscope's: its status
+ * becomes HTTP_STATUS_NEVER. */
+struct server_profile {
+	const struct series *series;
+	const void *bytes; /* a pprof, gzip'ed */
 	size_t len_bytes;
+	uint64_t start_ns; /* since 1970 */
+	uint64_t end_ns;
 };
-void server_push(struct server *server, const struct server_body *body,
+void server_push(struct server *server, const struct server_profile *profile,
 		 long timeout_ms, struct http_answer *answer);
 
 /* Asks for its version, unless it has answered before or has often been silent.

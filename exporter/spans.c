@@ -171,6 +171,15 @@ void spans_abandon(struct spans *spans, uint32_t pid, uint64_t now_ns)
 	}
 }
 
+void spans_count_samples(struct spans *spans, const uint8_t id[SPAN_ID_BYTES],
+			 uint64_t samples)
+{
+	struct entry *entry = lookup(spans, id);
+
+	if (entry)
+		entry->span.samples += samples;
+}
+
 const struct known_span *spans_find(const struct spans *spans,
 				    const uint8_t id[SPAN_ID_BYTES])
 {

@@ -23,6 +23,7 @@ struct known_span {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t end_ns;   /* 0 while it is open */
 	uint64_t cpu_ns;
+	uint64_t samples;     /* taken under it as the local root */
 	uint32_t http_status; /* 0 when none was seen */
 	uint32_t end_reason;  /* enum span_end_reason; 0: it never ended */
 	/* Valid UTF-8, whatever the ring held. */
@@ -43,6 +44,10 @@ void spans_end(struct spans *spans, const struct record_span_end *record);
 
 /* The process has died with these spans open: they end now, unfinished. */
 void spans_abandon(struct spans *spans, uint32_t pid, uint64_t now_ns);
+
+/* Samples were taken under the span; nothing happens when it is unknown. */
+void spans_count_samples(struct spans *spans, const uint8_t id[SPAN_ID_BYTES],
+			 uint64_t samples);
 
 /* The span with an id, or NULL. Known for two windows after its end, so that
  * samples which come late find it. Lives until the next call of another

@@ -48,7 +48,7 @@ static struct upload_item shift_locked(struct upload *upload)
 	struct upload_item item = upload->queue[0];
 
 	upload->count--;
-	upload->bytes -= item.body_bytes;
+	upload->bytes -= item.profile_bytes;
 	memmove(upload->queue, upload->queue + 1,
 		upload->count * sizeof(upload->queue[0]));
 	return item;
@@ -58,7 +58,7 @@ static void drop_oldest_locked(struct upload *upload, enum upload_loss why)
 {
 	struct upload_item item = shift_locked(upload);
 
-	free(item.body);
+	free(item.profile);
 	upload->counts.lost[why]++;
 }
 
@@ -167,7 +167,7 @@ static void deliver(struct upload *upload, struct upload_item *item)
 		upload->counts.retried++;
 		pthread_mutex_unlock(&upload->upload_lock);
 	}
-	free(item->body);
+	free(item->profile);
 	pthread_mutex_lock(&upload->upload_lock);
 	count_locked(upload, verdict);
 	upload->in_hand = false;
@@ -234,10 +234,10 @@ void upload_enqueue(struct upload *upload, const struct upload_item *item)
 	pthread_mutex_lock(&upload->upload_lock);
 	while (upload->count == UPLOAD_QUEUE_MAX ||
 	       (upload->count &&
-		upload->bytes + item->body_bytes > UPLOAD_QUEUE_MAX_BYTES))
+		upload->bytes + item->profile_bytes > UPLOAD_QUEUE_MAX_BYTES))
 		drop_oldest_locked(upload, UPLOAD_FULL);
 	upload->queue[upload->count++] = *item;
-	upload->bytes += item->body_bytes;
+	upload->bytes += item->profile_bytes;
 	pthread_cond_broadcast(&upload->changed);
 	pthread_mutex_unlock(&upload->upload_lock);
 }

@@ -20,9 +20,10 @@
 #define UPLOAD_TIMEOUT_MS 10000
 
 struct upload_item {
-	void *body; /* of malloc */
-	size_t body_bytes;
+	void *profile; /* of malloc */
+	size_t profile_bytes;
 	uint64_t start_ns; /* of the profile, since 1970 */
+	uint64_t end_ns;
 };
 
 enum upload_loss {
@@ -56,7 +57,7 @@ struct upload;
 /* Starts the thread. NULL when it can't be had. */
 struct upload *upload_create(const struct upload_calls *calls);
 
-/* Takes the item's body. */
+/* Takes the item's profile. */
 void upload_enqueue(struct upload *upload, const struct upload_item *item);
 
 struct upload_counts upload_counts(struct upload *upload);

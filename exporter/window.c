@@ -44,8 +44,6 @@ struct window_tables {
 	uint32_t mapping_capacity;
 	uint32_t function_capacity;
 	uint32_t location_capacity;
-	uint32_t names; /* different values of span_name */
-	struct item *name_set;
 };
 
 static struct item *find(struct item *table, const void *key, size_t bytes)
@@ -238,6 +236,7 @@ static bool name_frame(struct window *window, struct address_map *map,
 	bool done;
 
 	if (!symbol) {
+		window->unnamed_count++;
 		name_place(file, frame, place, sizeof(place));
 		return intern_function(window, place, place, function);
 	}
@@ -274,21 +273,6 @@ static bool intern_frame(struct window *window, struct address_map *map,
 		mapping->limit = page_end(frame->vaddr);
 	return name_frame(window, map, frame, &function) &&
 	       add_location(window, &place, function, index);
-}
-
-/* The name to label with: beyond the bound all further ones are "other". */
-static uint32_t intern_name(struct window *window, const char *name)
-{
-	struct window_tables *tables = window->tables;
-	uint32_t text = name ? strings_intern(&window->strings, name) : 0;
-
-	if (text == 0 || find(tables->name_set, &text, sizeof(text)))
-		return text;
-	if (tables->names >= WINDOW_NAMES_MAX)
-		return strings_intern(&window->strings, "other");
-	if (insert(&tables->name_set, &text, sizeof(text), 0))
-		tables->names++;
-	return text;
 }
 
 #define LABEL_WORDS 8u
@@ -370,7 +354,9 @@ static struct sample_item *new_item(struct window *window,
 	item->sample = *weight;
 	item->sample.count = sum_of(weight->count, 0);
 	item->sample.cpu_ns = sum_of(weight->cpu_ns, 0);
-	item->sample.name_text = intern_name(window, weight->labels.span_name);
+	if (weight->labels.span_name)
+		item->sample.name_text = strings_intern(
+			&window->strings, weight->labels.span_name);
 	item->sample.labels.span_name = NULL;
 	item->sample.locations = item->key + LABEL_WORDS;
 	item->sample.location_count = locations;
@@ -404,7 +390,6 @@ void window_fini(struct window *window)
 	clear(&window->tables->mappings);
 	clear(&window->tables->functions);
 	clear(&window->tables->locations);
-	clear(&window->tables->name_set);
 	free(window->tables);
 	free(window->mappings);
 	free(window->functions);

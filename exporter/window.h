@@ -17,8 +17,6 @@
  * (pkg/validation/limits.go, v2.2). A window is closed before either. */
 #define WINDOW_SAMPLES_MAX 16000u
 #define WINDOW_BYTES_MAX (1900u << 10)
-/* Different values of the label span_name: each becomes a series. */
-#define WINDOW_NAMES_MAX 100u
 
 /* Frames with names of our own. */
 #define WINDOW_UNSAMPLED "[unsampled]"
@@ -76,6 +74,7 @@ struct window {
 	uint64_t labelled_ns;    /* CPU time under a span... */
 	uint64_t total_ns;       /* ...and in all */
 	uint64_t unsampled_ns;   /* of which no sample shows a stack */
+	uint64_t unnamed_count;  /* locations for which no symbol was found */
 
 	struct window_tables *tables; /* private */
 };

@@ -2,8 +2,7 @@
 /*
  * The calls by which a process changes its user and groups (glibc 2.2.5 and
  * later). The C library applies them to each thread it knows; the sampler
- * thread is none of these and would keep the old rights, so it is gone during
- * the call and comes back, with the next sample, under the new ones.
+ * thread is none of these (hooks/rights.h).
  * Runs on: the program's threads.
  */
 #include <grp.h>
@@ -11,8 +10,7 @@
 #include <unistd.h>
 
 #include "hooks/hook.h"
-#include "preload/process.h"
-#include "sampler/worker.h"
+#include "hooks/rights.h"
 
 HOOK(setuid);
 HOOK(setgid);
@@ -25,28 +23,14 @@ HOOK(setresgid);
 HOOK(setgroups);
 HOOK(initgroups);
 
-static bool hold(void)
-{
-	if (!agent.active || !process->pid)
-		return false;
-	worker_hold_app();
-	return true;
-}
-
-static void release(bool held)
-{
-	if (held)
-		worker_release_app();
-}
-
 /* A shim of this kind: the parameters with their types, and as arguments. */
 #define ALONE(name, parameters, arguments)         \
 	EXPORT int name parameters                 \
 	{                                          \
-		bool held = hold();                \
+		bool held = rights_hold_app();     \
 		int result = REAL(name) arguments; \
                                                    \
-		release(held);                     \
+		rights_release_app(held);          \
 		return result;                     \
 	}
 

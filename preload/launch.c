@@ -58,11 +58,19 @@ static int move_up(int fd)
 	return (int)SYS3(SYS_fcntl, fd, F_DUPFD, 16);
 }
 
+/* Not every image has devices, and the program's streams are not to be kept. */
+static int open_nothing(void)
+{
+	long fd = SYS3(SYS_open, "/dev/null", O_RDWR, 0);
+
+	return (int)(fd < 0 ? SYS2(SYS_memfd_create, "null", 0) : fd);
+}
+
 static void arrange_descriptors(const struct launch *what)
 {
 	int ring = move_up(what->ring_fd);
 	int listener = move_up(what->listen_fd);
-	int null = move_up((int)SYS3(SYS_open, "/dev/null", O_RDWR, 0));
+	int null = move_up(open_nothing());
 
 	for (int fd = 0; fd <= 2; fd++)
 		SYS3(SYS_dup3, null, fd, 0);

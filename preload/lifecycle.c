@@ -41,6 +41,7 @@ static pthread_key_t end_key;
 
 /* From before fork to after it, on the thread that forks. */
 static __thread struct {
+	bool active;
 	bool signal_was_blocked;
 	bool blocks_signal;
 	uint64_t stack_low;
@@ -71,7 +72,8 @@ static void end_of_thread(void *value)
 	uintptr_t round = (uintptr_t)value;
 	struct thread *thread = thread_self_app();
 
-	if (!thread || thread->tid != (uint32_t)SYS0(SYS_gettid))
+	if (!agent.active || !thread ||
+	    thread->tid != (uint32_t)SYS0(SYS_gettid))
 		return;
 	if (round < DESTRUCTOR_ROUNDS)
 		set_round(round + 1);
@@ -122,7 +124,7 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 
 /* What was accounted of this very process before it called exec: its slot of
  * then lies on the way. A slot that a dead process of the same number has left
- * may say more than our clock does, and is not believed. */
+ * may say far more than our clock does, and is not believed. */
 static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
 {
 	const struct ring_process *entry = &agent.ring->processes[slot];
@@ -141,12 +143,16 @@ static int64_t accounted_before(uint32_t slot, uint32_t pid, int64_t most_ns)
  * moment after the exec, and then a slot nearer to home may be free. */
 static int64_t accounted_by_self(uint32_t pid)
 {
-	int64_t cpu_ns = thread_cpu_sig(pid);
+	/* Samples stand for whole periods: the account may be ahead of the
+	 * clock by as much as one of them stands for. */
+	int64_t ahead_ns =
+		(int64_t)(ledger_most_periods_sig() * agent.period_ns);
+	int64_t most_ns = thread_cpu_sig(pid) + ahead_ns;
 	int64_t most = 0;
 
 	for (uint32_t i = 0; i < SELF_PROBES; i++) {
 		int64_t before = accounted_before((pid + i) % RING_PROCESSES,
-						  pid, cpu_ns);
+						  pid, most_ns);
 
 		if (before > most)
 			most = before;
@@ -216,6 +222,9 @@ static void before_fork(void)
 {
 	struct thread *self = thread_self_app();
 
+	forking.active = agent.active;
+	if (!forking.active)
+		return;
 	forking.stack_low = self ? self->stack_low : 0;
 	forking.stack_top = self ? self->stack_top : 0;
 	forking.blocks_signal = self && self->blocks_signal;
@@ -227,6 +236,8 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
+	if (!forking.active)
+		return;
 	worker_release_app();
 	if (!forking.signal_was_blocked)
 		handler_block_sig(0);
@@ -236,8 +247,10 @@ static void after_fork_in_parent(void)
  * threads and spans, and stands aside. */
 static void after_fork_in_child(void)
 {
+	if (!forking.active)
+		return;
 	thread_set_self_app(0);
-	if (!agent.forks_wipe ||
+	if (!agent.forks_wipe || agent.children_stand_aside ||
 	    process_begin_app(forking.stack_low, forking.stack_top) != 0)
 		agent.active = false;
 	else

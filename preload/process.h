@@ -2,10 +2,11 @@
 /*
  * What the agent knows about the process it lives in.
  *
- * Two parts. `agent` is set by the constructor and const from then on; forked
- * children inherit it. `process` lives in memory that the kernel wipes in a
- * forked child (MADV_WIPEONFORK, Linux 4.14), so that whatever kind of fork
- * made the child, it begins with process->pid == 0 and nothing of its parent's.
+ * Two parts. `agent` is set by the constructor and, but for standing aside,
+ * const from then on; forked children inherit it. `process` lives in memory
+ * that the kernel wipes in a forked child (MADV_WIPEONFORK, Linux 4.14), so
+ * that whatever kind of fork made the child, it begins with process->pid == 0
+ * and nothing of its parent's.
  */
 #ifndef PRELOAD_PROCESS_H
 #define PRELOAD_PROCESS_H
@@ -18,8 +19,13 @@
 #include "sampler/layout.h"
 
 struct agent {
-	bool active;       /* false: stand aside, every hook passes through */
-	bool forks_wipe;   /* the kernel wipes `process` in forked children */
+	bool active;     /* false: stand aside, every hook passes through */
+	bool forks_wipe; /* the kernel wipes `process` in forked children */
+	/* Forked children would be numbered in another pid namespace. */
+	bool children_stand_aside;
+	/* A seccomp filter of the program's need not expect the sampler
+	 * thread's system calls. */
+	bool sampler_thread_unwelcome;
 	struct ring *ring; /* mapped shared; NULL unless active */
 	int signal_number; /* the real-time signal that samples */
 	uint64_t period_ns;

@@ -17,6 +17,11 @@
 /* The descriptors that an exporter is started with. */
 #define RENDEZVOUS_RING_FD 3
 #define RENDEZVOUS_LISTEN_FD 4
+/* Under the supervisor, a memfd into which it writes the summary. */
+#define RENDEZVOUS_SUMMARY_FD 5
+
+/* For the exporter alone: how the summary calls the report command. */
+#define RENDEZVOUS_REPORT "SPANPROF_REPORT"
 
 /* Set in the exporter's environment: a library that is loaded into it all the
  * same (/etc/ld.so.preload) stands aside. */

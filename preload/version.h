@@ -5,6 +5,6 @@
 #define SPANPROF_VERSION "0.1.0"
 
 /* Says which builds understand each other's ring. */
-#define SPANPROF_BUILD SPANPROF_VERSION "/ring-1"
+#define SPANPROF_BUILD SPANPROF_VERSION "/ring-2"
 
 #endif

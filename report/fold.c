@@ -1,83 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folds ids in paths, so that requests group into operations.
+ * Says which requests are the same operation.
  * Runs on: the main thread of the spanprof command.
  */
 #include "report/fold.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/fold_ids.h"
 #include "report/mem.h"
-
-#define FOLDED "{id}"
-#define HEX_MIN 8
-
-static bool is_number(const char *segment, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		if (!isdigit((unsigned char)segment[i]))
-			return false;
-	return length > 0;
-}
-
-static bool is_hex(const char *segment, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		if (!isxdigit((unsigned char)segment[i]))
-			return false;
-	return length >= HEX_MIN;
-}
-
-/* 8-4-4-4-12 hex digits (RFC 9562). */
-static bool is_uuid(const char *segment, size_t length)
-{
-	static const char shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-	if (length != sizeof(shape) - 1)
-		return false;
-	for (size_t i = 0; i < length; i++) {
-		if (shape[i] == '-' ? segment[i] != '-'
-				    : !isxdigit((unsigned char)segment[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool is_id(const char *segment, size_t length)
-{
-	return is_number(segment, length) || is_hex(segment, length) ||
-	       is_uuid(segment, length);
-}
-
-static void append(char **to, const char *text, size_t length)
-{
-	memcpy(*to, text, length);
-	*to += length;
-}
 
 char *fold_path(const char *path)
 {
-	size_t length = strcspn(path, "?");
-	/* A segment of one digit and its slash grow most, from 2 to 5. */
-	char *folded = mem_zeroed(length * 4 + sizeof(FOLDED), 1), *to = folded;
-	const char *end = path + length;
+	size_t bytes = FOLD_IDS_BYTES(strlen(path));
+	char *folded = mem_zeroed(bytes, 1);
 
-	while (path < end) {
-		size_t segment = strcspn(path, "/");
-
-		if (segment > (size_t)(end - path))
-			segment = (size_t)(end - path);
-		if (is_id(path, segment))
-			append(&to, FOLDED, strlen(FOLDED));
-		else
-			append(&to, path, segment);
-		path += segment;
-		if (path < end)
-			append(&to, path++, 1);
-	}
+	fold_ids(folded, bytes, path);
 	return folded;
 }
 

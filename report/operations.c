@@ -122,7 +122,7 @@ static void write_percentile(char text[TEXT_NUMBER_BYTES],
 			     const struct operation *operation, size_t percent)
 {
 	if (operation->timed)
-		text_duration(text, percentile(operation, percent));
+		words_duration(text, percentile(operation, percent));
 	else
 		snprintf(text, TEXT_NUMBER_BYTES, "-");
 }
@@ -150,8 +150,8 @@ static void add_row(struct table *table, const struct model *model,
 	write_percentile(p50, operation, 50);
 	write_percentile(p95, operation, 95);
 	write_percentile(most, operation, 100);
-	text_duration(cpu, operation->cpu_ns);
-	text_duration(each, operation->cpu_ns / operation->count);
+	words_duration(cpu, operation->cpu_ns);
+	words_duration(each, operation->cpu_ns / operation->count);
 	table_add(table, cells);
 }
 

@@ -20,10 +20,10 @@ static void add_row(struct table *table, const struct print *print,
 	const char *const cells[] = {self, self_share, total, total_share,
 				     print_name(print->model, sum->name)};
 
-	text_duration(self, sum->self_ns);
-	text_percent(self_share, sum->self_ns, print->whole_ns);
-	text_duration(total, sum->total_ns);
-	text_percent(total_share, sum->total_ns, print->whole_ns);
+	words_duration(self, sum->self_ns);
+	words_percent(self_share, sum->self_ns, print->whole_ns);
+	words_duration(total, sum->total_ns);
+	words_percent(total_share, sum->total_ns, print->whole_ns);
 	table_add(table, cells);
 }
 

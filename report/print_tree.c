@@ -105,9 +105,9 @@ static void print_line(const struct drawing *d, const struct tree_node *node,
 	char total[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
 	char self[TEXT_NUMBER_BYTES];
 
-	text_duration(total, node->total_ns);
-	text_percent(share, node->total_ns, d->print->whole_ns);
-	text_duration(self, node->self_ns);
+	words_duration(total, node->total_ns);
+	words_percent(share, node->total_ns, d->print->whole_ns);
+	words_duration(self, node->self_ns);
 	printf("%8s %5s %8s  ", total, share, node->self_ns ? self : "");
 	print_label(d, branch, name);
 }

@@ -86,7 +86,7 @@ static void print_times(const struct span *span)
 	if (span->start_ns)
 		print_field("start", "%.10s %s UTC", date, clock);
 	if (span_duration_ns(span, &duration_ns)) {
-		text_duration(duration, duration_ns);
+		words_duration(duration, duration_ns);
 		print_field("duration", "%s", duration);
 	}
 	if (!span->recorded)
@@ -98,8 +98,8 @@ static void print_cpu(const struct span *span)
 {
 	char cpu[TEXT_NUMBER_BYTES], unsampled[TEXT_NUMBER_BYTES];
 
-	text_duration(cpu, span_cpu_ns(span));
-	text_duration(unsampled, span->unsampled_ns);
+	words_duration(cpu, span_cpu_ns(span));
+	words_duration(unsampled, span->unsampled_ns);
 	if (span->cpu_known)
 		print_field("CPU", "%s (exact)", cpu);
 	else

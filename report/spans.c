@@ -126,7 +126,7 @@ static void write_status(char text[TEXT_NUMBER_BYTES], const struct span *span)
 static void write_cpu(char text[TEXT_NUMBER_BYTES + 1], const struct span *span)
 {
 	text[0] = '~';
-	text_duration(text + !span->cpu_known, span_cpu_ns(span));
+	words_duration(text + !span->cpu_known, span_cpu_ns(span));
 }
 
 static void add_row(struct table *table, const struct model *model,
@@ -149,7 +149,7 @@ static void add_row(struct table *table, const struct model *model,
 		spanid_format(parent, span->parent);
 	text_clock(start, span->start_ns);
 	if (span_duration_ns(span, &duration_ns))
-		text_duration(duration, duration_ns);
+		words_duration(duration, duration_ns);
 	write_cpu(cpu, span);
 	snprintf(samples, sizeof(samples), "%" PRIu64, span->samples);
 	write_status(status, span);

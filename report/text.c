@@ -8,7 +8,6 @@
 #endif
 #include "report/text.h"
 
-#include <ctype.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,27 +122,10 @@ char *text_cut_middle(const char *clean, size_t width)
 			  clean, tail_within(clean, right));
 }
 
-static bool needs_quotes(const char *word)
-{
-	for (const char *c = word; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("%+,-./:=@_", *c))
-			return true;
-	return !*word;
-}
-
 char *text_quote(const char *word)
 {
-	char *quoted = mem_zeroed(strlen(word) * 4 + 3, 1), *to = quoted;
+	char *quoted = mem_zeroed(WORDS_QUOTED_BYTES(strlen(word)), 1);
 
-	if (!needs_quotes(word))
-		return strcpy(quoted, word);
-	*to++ = '\'';
-	for (; *word; word++) {
-		if (*word == '\'')
-			to = stpcpy(to, "'\\''");
-		else
-			*to++ = *word;
-	}
-	*to = '\'';
+	words_quote(quoted, word);
 	return quoted;
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/words.h"
+
 /* To be called once before all others: names are read as UTF-8, whatever the
  * locale is. */
 void text_init(void);
@@ -33,13 +35,8 @@ char *text_cut_end(const char *clean, size_t width);
 /* A word for a shell, in quotes where they are needed. Free with free(). */
 char *text_quote(const char *word);
 
-#define TEXT_NUMBER_BYTES 32
-
-/* "0", "850 ns", "12.3 us", "412 ms", "1.23 s", "12345 s". */
-void text_duration(char text[TEXT_NUMBER_BYTES], uint64_t ns);
-
-/* "97.8", with one digit behind the point; "-" of nothing. */
-void text_percent(char text[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole);
+/* Of words.h, too. */
+#define TEXT_NUMBER_BYTES WORDS_NUMBER_BYTES
 
 /* UTC: "10:11:12.345" and "2026-07-12 10:11:12"; "-" for 0. */
 void text_clock(char text[TEXT_NUMBER_BYTES], uint64_t unix_ns);

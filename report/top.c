@@ -104,10 +104,10 @@ static void print_footer(const struct model *model, const struct chosen *chosen)
 	char unsampled[TEXT_NUMBER_BYTES], cut[TEXT_NUMBER_BYTES];
 	uint64_t whole_ns = chosen->stacks.cpu_ns;
 
-	text_duration(cpu, whole_ns);
-	text_percent(spans, chosen->with_span_ns, whole_ns);
-	text_percent(unsampled, chosen->unsampled_ns, whole_ns);
-	text_percent(cut, model->truncated_ns, model->cpu_ns);
+	words_duration(cpu, whole_ns);
+	words_percent(spans, chosen->with_span_ns, whole_ns);
+	words_percent(unsampled, chosen->unsampled_ns, whole_ns);
+	words_percent(cut, model->truncated_ns, model->cpu_ns);
 	printf("\n%s CPU, %" PRIu64 " samples; with a span %s %%, [unsampled] "
 	       "%s %%\n",
 	       cpu, chosen->stacks.count, spans, unsampled);

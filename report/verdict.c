@@ -33,8 +33,8 @@ static char *judge_none(const struct span *span, uint64_t period_ns)
 
 	if (period_ns == 0)
 		return mem_printf("no samples: no profile was read");
-	text_duration(cpu, cpu_ns);
-	text_duration(period, period_ns);
+	words_duration(cpu, cpu_ns);
+	words_duration(period, period_ns);
 	if (!span->cpu_known && cpu_ns == 0)
 		return mem_printf("no samples, and the CPU time of the span is "
 				  "not known");
@@ -56,8 +56,8 @@ char *verdict_text(const struct model *model, const struct span *span)
 
 	if (span->samples == 0)
 		return judge_none(span, period_ns);
-	text_duration(cpu, span->sampled_ns);
-	text_duration(error, standard_error_ns(span->samples, period_ns));
+	words_duration(cpu, span->sampled_ns);
+	words_duration(error, standard_error_ns(span->samples, period_ns));
 	if (span->samples >= VERDICT_ENOUGH)
 		return mem_printf("%" PRIu64 " samples = %s ± %s CPU",
 				  span->samples, cpu, error);
@@ -79,8 +79,8 @@ char *verdict_gap(const struct span *span)
 		    standard_error_ns(due, span->period_ns) ||
 	    lacking_ns < span->cpu_ns / GAP_SHARE)
 		return NULL;
-	text_duration(shown, shown_ns);
-	text_duration(cpu, span->cpu_ns);
+	words_duration(shown, shown_ns);
+	words_duration(cpu, span->cpu_ns);
 	return mem_printf("the profiles show %s of its %s CPU: samples were "
 			  "lost, or a file is missing",
 			  shown, cpu);

@@ -49,6 +49,7 @@ enum ring_counter {
 	RING_UNPARSABLE,         /* connections given up: not HTTP/1 */
 	RING_DESCRIPTORS_BEYOND, /* accepted descriptors above the table */
 	RING_NO_SAMPLER_THREAD,  /* processes without a sampler thread */
+	RING_SANDBOXED,          /* processes whose seccomp filter stops us */
 	RING_COUNTERS = 32
 };
 
@@ -98,6 +99,9 @@ struct ring_header {
 	 * moves on from the one to the other. Written by the exporter. */
 	_Atomic uint64_t windows_out;
 	struct ring_mark marks[2];
+	/* Windows closed with something in them. Written by the exporter, read
+	 * by the supervisor. */
+	_Atomic uint32_t windows;
 	/* CPU time that samples of ended processes claimed beyond their clocks,
 	 * ns; the living pay it (sampler/ledger.c). Written by them all. */
 	_Atomic int64_t debt_ns;

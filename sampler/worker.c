@@ -200,7 +200,8 @@ static long clone_worker(void)
 static bool may_start(void)
 {
 	return atomic_load(&process->worker_holds) == 0 &&
-	       !atomic_load(&process->worker_refused);
+	       !atomic_load(&process->worker_refused) &&
+	       !agent.sampler_thread_unwelcome;
 }
 
 static void start_sig(void)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,15 +64,24 @@ static int move_up(int fd)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 16);
 }
 
+/* Not every image has devices, and the program's streams are not to be kept. */
+static int open_nothing(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? memfd_create("null", MFD_CLOEXEC) : fd;
+}
+
 static void become_exporter(const struct child_exporter *what, int pipe_fd)
 {
 	char name[] = "spanprof-exporter";
 	char supervised[] = "--supervised";
 	char *program = strdup(what->program);
 	char *arguments[] = {name, supervised, program, NULL};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = move_up(open_nothing());
 	int ring_fd = move_up(what->ring_fd);
 	int listen_fd = move_up(what->listen_fd);
+	int summary_fd = move_up(what->summary_fd);
 	sigset_t end;
 
 	pipe_fd = move_up(pipe_fd);
@@ -80,11 +90,13 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
 	dup2(listen_fd, RENDEZVOUS_LISTEN_FD);
+	dup2(summary_fd < 0 ? null : summary_fd, RENDEZVOUS_SUMMARY_FD);
 	/* What the supervisor inherited is the program's. */
-	syscall(SYS_close_range, RENDEZVOUS_LISTEN_FD + 1, ~0u,
+	syscall(SYS_close_range, RENDEZVOUS_SUMMARY_FD + 1, ~0u,
 		CLOSE_RANGE_ON_EXEC);
 	unsetenv("LD_PRELOAD");
 	setenv(RENDEZVOUS_EXPORTER_MARK, "1", 1);
+	setenv(RENDEZVOUS_REPORT, what->report, 1);
 	/* The end may come before it is ready to be told of it. */
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
@@ -109,6 +121,12 @@ int child_start_exporter(const struct child_exporter *what, pid_t *pid)
 	return error;
 }
 
+void child_give_back_signals(const struct child_signals *signals)
+{
+	sigaction(SIGCHLD, &signals->on_child, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
 int child_start_program(char **command, const struct child_signals *signals,
 			pid_t *pid)
 {
@@ -118,8 +136,7 @@ int child_start_program(char **command, const struct child_signals *signals,
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0) {
-		sigaction(SIGCHLD, &signals->on_child, NULL);
-		sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+		child_give_back_signals(signals);
 		execvp(command[0], command);
 		report(fd);
 	}

@@ -4,10 +4,11 @@
  * Runs on: a process of its own, single-threaded; libc only. It parses nothing
  * that the program writes.
  *
- *	spanprof-supervisor EXPORTER LIBRARY PROGRAM [ARGUMENT]...
+ *	spanprof-supervisor [OPTION]... EXPORTER LIBRARY PROGRAM [ARGUMENT]...
  *
- * spanprof-run executes it. Status: the program's own, or death by the same
- * signal; 125 when the supervisor itself fails, 126 and 127 as env(1).
+ * spanprof-run executes it; supervisor/options.h has the options. Status: the
+ *program's own, or death by the same signal; 125 when the supervisor itself
+ *fails, 126 and 127 as env(1).
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,8 +27,14 @@
 
 #include "preload/config.h"
 #include "preload/rendezvous.h"
+#include "supervisor/advice.h"
 #include "supervisor/child.h"
+#include "supervisor/options.h"
+#include "supervisor/progress.h"
 #include "supervisor/restart.h"
+#include "supervisor/say.h"
+#include "supervisor/settings.h"
+#include "supervisor/summary.h"
 #include "supervisor/witness.h"
 
 #define STATUS_FAILED 125
@@ -52,6 +59,8 @@ struct supervisor {
 	bool leave;        /* told to end while the tree lives on */
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;
+	int summary_fd;
+	struct progress progress;
 	struct child_signals before;
 };
 
@@ -92,9 +101,8 @@ static void add_preload(const char *library)
 
 static void complain(const char *what, int error)
 {
-	fprintf(stderr,
-		"spanprof: %s: %s; the program runs without being profiled\n",
-		what, strerror(error));
+	say("%s: %s; the program runs without being profiled", what,
+	    strerror(error));
 }
 
 /* Nobody is to wait at a socket that nobody will ever answer. */
@@ -120,15 +128,16 @@ static void start_exporter(struct supervisor *supervisor)
 }
 
 /* The ring and the socket are ours, each exporter inherits them. */
-static void prepare_exporter(struct supervisor *supervisor, const char *path,
-			     const char *program)
+static void prepare_exporter(struct supervisor *supervisor,
+			     const struct options *options)
 {
 	struct child_exporter *what = &supervisor->what;
 	char name[RENDEZVOUS_NAME_BYTES];
 	int error = rendezvous_name(name, environ);
 
-	what->path = path;
-	what->program = program;
+	what->path = options->exporter;
+	what->program = options->command[0];
+	what->report = options->report;
 	what->listen_fd = error ? error : rendezvous_listen(name);
 	what->ring_fd = what->listen_fd < 0 ? what->listen_fd
 					    : rendezvous_create_ring();
@@ -137,6 +146,7 @@ static void prepare_exporter(struct supervisor *supervisor, const char *path,
 		return;
 	}
 	supervisor->ring = rendezvous_map(what->ring_fd);
+	supervisor->summary_fd = what->summary_fd = summary_open();
 	start_exporter(supervisor);
 }
 
@@ -149,11 +159,9 @@ static void exporter_ended(struct supervisor *supervisor, int status)
 	if (WIFSIGNALED(status)) {
 		delay_ns = restart_delay_ns(&supervisor->restart, now_ns());
 		if (delay_ns < 0)
-			fprintf(stderr,
-				"spanprof: the exporter died %u times within a "
-				"minute; the program runs without being "
-				"profiled\n",
-				RESTARTS_MAX + 1);
+			say("the exporter died %u times within a minute; the "
+			    "program runs without being profiled",
+			    RESTARTS_MAX + 1);
 	}
 	if (delay_ns < 0)
 		forget_exporter(supervisor);
@@ -319,32 +327,9 @@ static void await_delivery(struct supervisor *supervisor)
 	}
 	if (!has_exporter(supervisor))
 		return;
-	fputs("spanprof: the exporter did not finish in time; the last samples "
-	      "are lost\n",
-	      stderr);
+	say("the exporter did not finish in time; the last samples are lost");
 	if (supervisor->exporter)
 		kill(supervisor->exporter, SIGKILL);
-}
-
-static void summarize(const struct supervisor *supervisor)
-{
-	const struct ring_header *header = &supervisor->ring->header;
-	const char *quiet = getenv("SPANPROF_QUIET");
-	const char *output = getenv("SPANPROF_OUTPUT");
-
-	if ((quiet && *quiet) || !supervisor->ring)
-		return;
-	if (!output || !*output)
-		output = "spanprof.out";
-	fprintf(stderr, "spanprof: %llu samples, %llu requests",
-		(unsigned long long)header->counters[RING_SAMPLES],
-		(unsigned long long)header->counters[RING_SPANS]);
-	/* The address may hold a password. */
-	if (config_server(environ) && !getenv("SPANPROF_OUTPUT"))
-		fprintf(stderr, "; pushed to a server, see SPANPROF_LOG "
-				"for what it answered\n");
-	else
-		fprintf(stderr, "; see: spanprof spans %s\n", output);
 }
 
 /* Ends as the program did. */
@@ -372,38 +357,79 @@ static int run(struct supervisor *supervisor, char **command)
 					&supervisor->program);
 
 	if (error) {
-		fprintf(stderr, "spanprof: cannot run %s: %s\n", command[0],
-			strerror(-error));
 		if (supervisor->exporter)
 			kill(supervisor->exporter, SIGTERM);
-		return error == -ENOENT ? 127 : 126;
+		return advice_not_run(command[0], -error);
 	}
-	while (!supervisor->ended)
-		wait_signal(supervisor, -1);
+	while (!supervisor->ended) {
+		wait_signal(supervisor,
+			    progress_wait_ms(&supervisor->progress));
+		progress_show(&supervisor->progress, supervisor->ring);
+	}
+	progress_end(&supervisor->progress);
 	witness_end(&supervisor->witness);
 	await_delivery(supervisor);
-	summarize(supervisor);
+	summary_print(supervisor->summary_fd, supervisor->ring);
 	return pass_on(supervisor->status);
+}
+
+static bool is_switched_off(const struct config *config)
+{
+	if (config->disabled)
+		say("switched off by SPANPROF_DISABLED or SPANPROF_ENABLED; "
+		    "unset it to profile");
+	return config->disabled;
+}
+
+/* --exec: no parent remains; the program's library starts an exporter. */
+static int become_program(char **command)
+{
+	execvp(command[0], command);
+	return advice_not_run(command[0], errno);
 }
 
 int main(int argc, char **argv)
 {
-	struct supervisor supervisor = {.signal_fd = -1};
+	struct supervisor supervisor = {
+		.what = {.ring_fd = -1, .listen_fd = -1, .summary_fd = -1},
+		.signal_fd = -1,
+		.summary_fd = -1,
+	};
+	struct options options;
+	struct config config;
+	bool profiled;
 
-	if (argc < 4) {
-		fputs("spanprof-supervisor is started by spanprof-run; see: "
-		      "spanprof-run --help\n",
-		      stderr);
+	say_init();
+	/* scripts/container-entrypoint asks. */
+	if (argc == 2 && strcmp(argv[1], "--works") == 0)
+		return puts("yes") < 0;
+	if (argc < 1 || !options_read(&options, argv + 1)) {
+		say_failure("spanprof-supervisor is started by spanprof-run; "
+			    "see: spanprof-run --help");
 		return STATUS_FAILED;
 	}
+	if (!settings_read(&config, &options))
+		return STATUS_FAILED;
 	name_run();
+	profiled = !is_switched_off(&config) && advice_before(&options);
+	if (options.in_place) {
+		if (profiled)
+			add_preload(options.library);
+		return become_program(options.command);
+	}
 	watch_signals(&supervisor);
 	if (supervisor.signal_fd < 0) {
-		fprintf(stderr, "spanprof: signalfd: %s\n", strerror(errno));
-		return STATUS_FAILED;
+		complain("signalfd", errno);
+		child_give_back_signals(&supervisor.before);
+		return become_program(options.command);
 	}
 	witness_start(&supervisor.witness, argc, argv);
-	prepare_exporter(&supervisor, argv[1], argv[3]);
-	add_preload(argv[2]);
-	return run(&supervisor, argv + 3);
+	if (profiled)
+		prepare_exporter(&supervisor, &options);
+	if (supervisor.exporter) {
+		summary_begin(&config);
+		progress_begin(&supervisor.progress, options.progress);
+		add_preload(options.library);
+	}
+	return run(&supervisor, options.command);
 }

@@ -8,6 +8,7 @@ import pathlib
 import sys
 import time
 import unittest
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import profile, recorder  # noqa: E402
@@ -67,16 +68,52 @@ class RecorderTest(unittest.TestCase):
         self.refuse(body(), 415, headers={"Content-Type": "text/plain"})
         self.refuse(body(), 415, headers={
             "Content-Type": "application/x-protobuf"})
-        self.refuse(body(), 404, path="/ingest")
+        self.refuse(body(), 404, path="/else")
         self.refuse(None, 405, method="GET")
         self.refuse(b"\xff\xff\xff")
         self.refuse(b"")
         self.refuse(body()[:-5])
 
+    def form(self, pprof=None, field="profile", file="profile", name="shop{}",
+             query=""):
+        """The status of an /ingest of one file."""
+        if pprof is None:
+            pprof = gzip.compress(Maker().message.SerializeToString())
+        file = f'; filename="{file}"' if file else ""
+        data = (f'--x\r\nContent-Disposition: form-data; name="{field}"{file}'
+                "\r\n\r\n").encode() + pprof + b"\r\n--x--\r\n"
+        name = urllib.parse.quote(name)
+        return self.post(data, {
+            "Content-Type": "multipart/form-data; boundary=x"},
+            f"{recorder.INGEST}?name={name}{query}")
+
+    def test_a_form_is_taken_with_the_labels_of_its_name(self):
+        self.assertEqual(self.form(name="shop{a.b=c d, e=f}"), 200)
+        self.assertEqual(len(self.server.span(SPAN)), 1)
+        labels = self.server.pushes[0].labels
+        self.assertEqual((labels["__name__"], labels["service_name"],
+                          labels["a.b"], labels["e"]),
+                         ("process_cpu", "shop", "c d", "f"))
+
+    def test_bad_forms_are_refused_or_lost(self):
+        zipped = gzip.compress(b"no")
+        for status, more in ((400, {"name": ""}), (400, {"name": "a b{}"}),
+                             (400, {"name": "a{b-c=d}"}),
+                             (422, {"query": "&format=pprof"}),
+                             (422, {"field": "prev_profile"}),
+                             (422, {"pprof": zipped}), (200, {"pprof": b""}),
+                             (200, {"file": ""})):
+            with self.subTest(more):
+                self.assertEqual(self.form(**more), status)
+                self.assertEqual(self.server.pushes, [])
+        self.refuse(body(), 422, path=f"{recorder.INGEST}?name=shop")
+        self.server.old = 405
+        self.refuse(body(), 405)
+
     def test_bodies_that_hold_no_profile_are_refused(self):
         self.refuse(body(pprof=b"\x1f\x8bno"), 500)
         self.refuse(body(pprof=b"\xff\xff"), 500)
-        self.refuse(body(pprof=b""), 400)
+        self.refuse(body(pprof=b""), 500)
 
     def test_bad_labels_are_refused(self):
         for labels in ({"service_name": "a"},
@@ -142,7 +179,7 @@ class RecorderTest(unittest.TestCase):
     def test_bytes_that_are_no_utf8_are_refused(self):
         raw = Maker().message.SerializeToString().replace(b"burn_01",
                                                           b"burn_\xff1")
-        self.assertNotEqual(self.post(body(pprof=raw)), 200)
+        self.refuse(body(pprof=raw))
 
     def test_what_is_larger_than_the_burst_is_refused(self):
         maker = Maker()

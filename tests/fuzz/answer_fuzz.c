@@ -4,12 +4,14 @@
  * says which.
  * Runs on: the fuzzer's main thread.
  */
+#include <ctype.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/destination.h"
+#include "exporter/ingest.h"
 #include "exporter/json.h"
 #include "exporter/retry.h"
 #include "exporter/series.h"
@@ -38,12 +40,26 @@ static void read_json(const char *text)
 		server_version_keeps_trace_id(value);
 }
 
+/* A query is of the characters that need no escape, and of the escapes. */
+static void check_path(const struct series *series)
+{
+	struct ingest_times times = {1, 2};
+	char *path = ingest_path(series, &times);
+
+	for (const char *p = path; p && *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr("-._~%/?&=", *p))
+			abort();
+	}
+	free(path);
+}
+
 static void read_labels(const char *text)
 {
 	struct series series = {0};
 	struct series_list list = {text, text[0] & 1};
 
 	series_add_list(&series, &list, warn_label);
+	check_path(&series);
 	series_fini(&series);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorder of pushes: a Pyroscope as far as pushing goes. It refuses what a
 real one refuses with its default limits, with the same status, keeps what it
-takes, and can be told to answer anything else.
+takes (lib/judging.py), and can be told to answer anything else.
 
     with Recorder() as server:
         server.script = [Answer(503), Answer(429, {"Retry-After": "1"})]
@@ -13,7 +13,6 @@ The answers of `script` are used up one a push; then each push is judged.
 import collections
 import contextlib
 import dataclasses
-import gzip
 import http.server
 import json
 import re
@@ -22,111 +21,27 @@ import struct
 import threading
 import time
 
-from lib import profile
+from lib.judging import UNAUTHENTICATED, Refused, judge, judge_ingest
 
 PUSH = "/push.v1.PusherService/Push"
+INGEST = "/ingest"
 BUILD_INFO = "/api/v1/status/buildinfo"
-
-MOST_BODY_BYTES = 256 << 20
-MOST_LABELS = 30
-LONGEST_NAME = 1024
-LONGEST_VALUE = 2048
-BURST_BYTES = 2 << 20
-
-INVALID, UNAUTHENTICATED = "invalid_argument", "unauthenticated"
 
 
 @dataclasses.dataclass
 class Answer:
-    """What to do with a push instead of judging it. `fault` is "reset",
-    "close" (without an answer), "slow" (a byte a second) or "never"."""
+    """What to do with a push instead of judging it. `raw` is sent as it is and
+    the connection closed. `fault` is "reset", "close" (without an answer),
+    "slow" (a byte a second) or "never"; `early` comes before the body is read.
+    With `keep` the push is judged and kept all the same."""
     status: int = 200
     headers: dict = dataclasses.field(default_factory=dict)
     body: bytes = b""
+    raw: bytes = None
     delay_s: float = 0
     fault: str = ""
-
-
-@dataclasses.dataclass
-class Push:
-    """A push that was taken."""
-    labels: dict        # of the series
-    samples: list       # profile.Sample
-    comments: list
-    headers: dict
-    path: str
-    profile: bytes      # the pprof, not gzip'ed
-
-
-class Refused(Exception):
-    def __init__(self, status, code, message):
-        super().__init__(message)
-        self.status = status
-        self.code = code
-
-
-def require(condition, message, status=400, code=INVALID):
-    if not condition:
-        raise Refused(status, code, message)
-
-
-def _plain(data):
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-
-
-def check_labels(pairs):
-    """The labels of a series as a dict."""
-    labels = {pair.name: pair.value for pair in pairs}
-    require(len(labels) == len(pairs), "duplicate label names")
-    require(len(pairs) <= MOST_LABELS, "too many labels")
-    for name, value in labels.items():
-        require(0 < len(name.encode()) <= LONGEST_NAME, "label name length")
-        require(len(value.encode()) <= LONGEST_VALUE, "label value length")
-    require(re.fullmatch("[a-zA-Z_:][a-zA-Z0-9_:]*",
-                         labels.get("__name__", "")), "invalid metric name")
-    require(labels.get("service_name", "x"), "empty service_name")
-    return labels
-
-
-def check_profile(gzipped):
-    """The samples and comments of a pprof, and its bytes."""
-    from google.protobuf.message import DecodeError
-    try:
-        raw = _plain(gzipped)
-        message = profile.messages().Profile.FromString(raw)
-    except (OSError, EOFError, DecodeError, UnicodeDecodeError) as error:
-        raise Refused(500, "unknown", f"no profile: {error}") from error
-    require(len(raw) <= BURST_BYTES, "rate limit exceeded", 429,
-            "resource_exhausted")
-    try:
-        samples, comments = profile.check_pushed(message)
-    except profile.Invalid as error:
-        raise Refused(400, INVALID, str(error)) from error
-    return samples, comments, raw
-
-
-def judge(headers, body, path):
-    """The pushes in a request. Raises Refused."""
-    from google.protobuf.message import DecodeError
-    require(headers.get("Content-Type") == "application/proto",
-            "unsupported media type", 415, "")
-    require(len(body) <= MOST_BODY_BYTES, "body too large", 413, "")
-    try:
-        if headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
-        request = profile.messages("push").PushRequest.FromString(body)
-    except (OSError, EOFError, DecodeError) as error:
-        raise Refused(400, INVALID, f"no PushRequest: {error}") from error
-    require(request.series, "no profiles received")
-    pushes = []
-    for series in request.series:
-        labels = check_labels(series.labels)
-        require(series.samples, "no profiles received")
-        for sample in series.samples:
-            pushes.append(Push(labels, *check_profile(sample.raw_profile)[:2],
-                               dict(headers), path,
-                               _plain(sample.raw_profile)))
-    return pushes
+    early: bool = False
+    keep: bool = False
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -155,14 +70,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                                         "message": message}).encode())
 
 
+class _Server6(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+
 class Recorder:
     """The server. `version` is what it says it is, None: it does not say;
     `authorization` and `tenant` are required when they are set; `base` is the
-    path in front of all paths."""
+    path in front of all paths; an `old` server answers a push with that status
+    and takes only /ingest."""
 
     def __init__(self, *, version="2.1.0", authorization=None, tenant=None,
-                 base="", tls=None):
+                 base="", tls=None, address="127.0.0.1", old=None):
         self.version = version
+        self.old = old
         self.authorization = authorization
         self.tenant = tenant
         self.base = base
@@ -174,8 +95,8 @@ class Recorder:
         self.times = []         # of all pushes, monotonic
         self.lock = threading.Lock()
         self.ending = threading.Event()
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
-                                                    _Handler)
+        kind = _Server6 if ":" in address else http.server.ThreadingHTTPServer
+        self.http = kind((address, 0), _Handler)
         self.http.daemon_threads = True
         self.http.block_on_close = False
         self.http.recorder = self
@@ -184,8 +105,8 @@ class Recorder:
             self.http.socket = tls.wrap_socket(self.http.socket,
                                                server_side=True)
         self.port = self.http.server_address[1]
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}" \
-            f"{base}"
+        host = f"[{address}]" if ":" in address else address
+        self.url = f"{'https' if tls else 'http'}://{host}:{self.port}{base}"
         self.thread = threading.Thread(target=self.http.serve_forever,
                                        kwargs={"poll_interval": 0.05})
 
@@ -229,23 +150,35 @@ class Recorder:
                  "data": {"version": self.version}}).encode())
 
     def take_post(self, handler):
+        self.note(handler)
+        path = handler.path.partition("?")[0].removeprefix(self.base)
+        answer = self.next_answer(path)
+        if answer and answer.early:
+            self.play(handler, answer)
+            return
         length = int(handler.headers.get("Content-Length", 0))
         body = handler.rfile.read(length)
-        self.note(handler)
-        if handler.path != self.base + PUSH:
+        if path not in (PUSH, INGEST):
             handler.error(404, "", "not found")
-            return
-        with self.lock:
-            self.times.append(time.monotonic())
-            answer = self.script.pop(0) if self.script else self.always
-        if answer:
+        elif answer and not answer.keep:
             self.play(handler, answer)
         elif self.may_enter(handler):
-            self.take_push(handler, body)
+            self.take_push(handler, judge if path == PUSH else judge_ingest,
+                           body, answer)
 
-    def take_push(self, handler, body):
+    def next_answer(self, path):
+        """What to answer instead of judging, None: nothing."""
+        if path == PUSH and self.old:
+            return Answer(self.old)
+        if path not in (PUSH, INGEST):
+            return None
+        with self.lock:
+            self.times.append(time.monotonic())
+            return self.script.pop(0) if self.script else self.always
+
+    def take_push(self, handler, judgement, body, answer):
         try:
-            pushes = judge(dict(handler.headers), body, handler.path)
+            pushes = judgement(dict(handler.headers), body, handler.path)
         except Refused as refused:
             with self.lock:
                 self.refusals.append((refused.status, str(refused)))
@@ -253,13 +186,19 @@ class Recorder:
             return
         with self.lock:
             self.pushes += pushes
-        handler.answer(200, b"", {"Content-Type": "application/proto"})
+        if answer:
+            self.play(handler, answer)
+        else:
+            handler.answer(200, b"", {"Content-Type": "application/proto"})
 
     def play(self, handler, answer):
         self.ending.wait(answer.delay_s)
-        if answer.fault:
+        if answer.fault or answer.early or answer.raw is not None:
             handler.close_connection = True
-        if answer.fault == "reset":
+        if answer.raw is not None:
+            with contextlib.suppress(OSError):
+                handler.wfile.write(answer.raw)
+        elif answer.fault == "reset":
             handler.connection.setsockopt(socket.SOL_SOCKET,
                                           socket.SO_LINGER,
                                           struct.pack("ii", 1, 0))

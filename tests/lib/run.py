@@ -34,12 +34,20 @@ class Failed(Exception):
     """The program, or what should have come of it, is not as expected."""
 
 
-def server(name):
-    """The path of a test server that the build made."""
-    path = BUILD / "servers" / name
+def _built(path):
     if not path.exists():
         raise Failed(f"{path} isn't built")
     return str(path)
+
+
+def server(name):
+    """The path of a test server that the build made."""
+    return _built(BUILD / "servers" / name)
+
+
+def guest(name):
+    """The path of a program of tests/guests."""
+    return _built(BUILD / "guests" / name)
 
 
 def skip(reason):

@@ -17,7 +17,10 @@ static struct comments comments;
 static void begin(void)
 {
 	agent_begin();
+	spans_destroy(recorder.spans);
 	memset(&recorder, 0, sizeof(recorder));
+	recorder.spans = spans_create();
+	CHECK(recorder.spans != NULL);
 	recorder.ring = agent.ring;
 }
 
@@ -91,6 +94,19 @@ TEST(the_exporters_own_counts_are_told)
 	CHECK_EQ(recorder.intake.malformed, 0);
 }
 
+/* Since the last window. */
+TEST(spans_without_a_place_are_told_once)
+{
+	struct record_span_begin without_id = {0};
+
+	begin();
+	spans_begin(recorder.spans, &without_id, 1);
+	make();
+	CHECK(has_line("spans_beyond_table=1"));
+	make();
+	CHECK_EQ(count_lines(), 1);
+}
+
 /* Every counter, with the longest number; unknown ones have no name. */
 TEST(all_lines_fit)
 {
@@ -114,5 +130,5 @@ TEST(all_lines_fit)
 			CHECK(strcmp(comments.lines[i], comments.lines[j]));
 	}
 	CHECK_EQ(count_lines(),
-		 1 + 3 + RING_NO_SAMPLER_THREAD + 1 + COMPLETE_RESULTS + 4);
+		 1 + 3 + RING_SANDBOXED + 1 + COMPLETE_RESULTS + 4);
 }

@@ -80,7 +80,7 @@ static void check_duration(uint64_t ns, const char *expected)
 {
 	char text[TEXT_NUMBER_BYTES];
 
-	text_duration(text, ns);
+	words_duration(text, ns);
 	CHECK_STR(text, expected);
 }
 
@@ -104,11 +104,11 @@ TEST(text_writes_shares_also_of_nothing)
 {
 	char text[TEXT_NUMBER_BYTES];
 
-	text_percent(text, 1, 3);
+	words_percent(text, 1, 3);
 	CHECK_STR(text, "33.3");
-	text_percent(text, 0, 0);
+	words_percent(text, 0, 0);
 	CHECK_STR(text, "-");
-	text_percent(text, UINT64_MAX, UINT64_MAX);
+	words_percent(text, UINT64_MAX, UINT64_MAX);
 	CHECK_STR(text, "100.0");
 }
 

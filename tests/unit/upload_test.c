@@ -41,7 +41,7 @@ static void send_item(void *context, const struct upload_item *item,
 		answer->status = 200;
 	if (answer->status == 200)
 		fake->order[fake->taken++ % 64] =
-			*(const unsigned char *)item->body;
+			*(const unsigned char *)item->profile;
 }
 
 static void explain(void *context, const struct http_answer *answer,
@@ -65,10 +65,12 @@ static struct upload *start(struct fake *fake)
 
 static void enqueue(struct upload *upload, unsigned char first, size_t bytes)
 {
-	struct upload_item item = {calloc(1, bytes), bytes,
-				   (uint64_t)time(NULL) * 1000000000u};
+	struct upload_item item = {.profile = calloc(1, bytes),
+				   .profile_bytes = bytes,
+				   .start_ns =
+					   (uint64_t)time(NULL) * 1000000000u};
 
-	*(unsigned char *)item.body = first;
+	*(unsigned char *)item.profile = first;
 	upload_enqueue(upload, &item);
 }
 
@@ -160,7 +162,7 @@ TEST(what_is_too_old_is_not_even_tried)
 {
 	struct fake fake = {0};
 	struct upload *upload = start(&fake);
-	struct upload_item item = {malloc(1), 1, 1};
+	struct upload_item item = {malloc(1), 1, 1, 1};
 	struct upload_counts counts;
 
 	upload_enqueue(upload, &item);

@@ -225,47 +225,6 @@ TEST(a_name_is_kept_and_none_is_none)
 	CHECK_STR(kept_name(""), "");
 }
 
-struct names {
-	unsigned different;
-	unsigned others;
-	uint64_t others_count;
-};
-
-static void count_names(void *context, const struct window_sample *sample)
-{
-	struct names *names = context;
-	const char *text = windows.window.strings.texts[sample->name_text];
-
-	if (strcmp(text, "other") != 0) {
-		names->different++;
-		return;
-	}
-	names->others++;
-	names->others_count = sample->count;
-}
-
-/* Each name becomes a series of the server's. */
-TEST(beyond_a_hundred_names_all_are_other)
-{
-	struct names names = {0, 0, 0};
-	char name[16];
-
-	windows_begin();
-	for (int round = 0; round < 2; round++) {
-		for (unsigned i = 0; i < WINDOW_NAMES_MAX + 30; i++) {
-			struct window_sample weight;
-
-			snprintf(name, sizeof(name), "NAME%u", i);
-			weight = windows_weight(1, name, 1, 1);
-			CHECK(window_add_unsampled(&windows.window, &weight));
-		}
-	}
-	window_each(&windows.window, count_names, &names);
-	CHECK_EQ(names.different, WINDOW_NAMES_MAX);
-	CHECK_EQ(names.others, 1);
-	CHECK_EQ(names.others_count, 60);
-}
-
 /* ---- limits ---- */
 
 TEST(a_weight_of_nothing_adds_nothing)
