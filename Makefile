@@ -4,6 +4,7 @@
 # make demo       everything from a fresh machine to the code of one request
 # make check      unit tests, fuzzing corpora, checks of the object code, e2e
 # make lint       style, warnings, clang-tidy
+# make endings    ends programs, and us, in all ways, 20 times
 # make bench      what it costs
 # make load       a minute of many requests, all of which must arrive
 # make pyroscope  whether a real one finds what is pushed: SERVER=http://HOST
@@ -71,7 +72,8 @@ UNOPTIMISED_OBJECTS := $(call objects,$(PRELOAD_SOURCES),O0)
 PROTOS := $(wildcard exporter/*.proto)
 PROTO_HEADERS := $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 PROTO_OBJECTS := $(PROTOS:%.proto=$(B)/program/gen/%.pb-c.o)
-EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES),program) \
+EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES) \
+	supervisor/restart.c,program) \
 	$(PROTO_OBJECTS)
 REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c \
 	exporter/words.c,program) \
@@ -82,7 +84,7 @@ PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof
 
 .DEFAULT_GOAL := all
-.PHONY: all demo everything check unit lint bench load pyroscope fuzz install \
+.PHONY: all demo everything check unit lint endings bench load pyroscope fuzz install \
 	bundle clean test-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -154,7 +156,7 @@ $(B)/deps.ok: Makefile scripts/check-deps
 # libc are left out: a test's own read() must stay libc's.
 SHIMS := preload/init.c preload/threads.c hooks/socket_io.c \
 	hooks/socket_life.c hooks/wait.c hooks/identity.c hooks/system_call.c \
-	hooks/signal_mask.c hooks/signal_action.c
+	hooks/signal_mask.c hooks/signal_action.c hooks/children.c
 TESTED_SOURCES := $(filter-out $(SHIMS),$(PRELOAD_SOURCES)) \
 	$(filter-out exporter/main.c,$(EXPORTER_SOURCES)) \
 	$(filter-out report/main.c,$(REPORT_SOURCES)) \
@@ -194,10 +196,13 @@ $(B)/servers/burn: $(BURN_SOURCES) $(wildcard tests/servers/*.h)
 $(B)/servers/flood: tests/servers/flood.c
 $(B)/servers/forks: tests/servers/forks.c
 $(B)/servers/blockstore: $(BLOCKSTORE_SOURCES) $(wildcard tests/servers/*.h)
+$(B)/servers/ends: tests/servers/ends.c
+$(B)/servers/ends-static: tests/servers/ends.c
+$(B)/servers/ends-static: SERVER_LINK := -static
 $(B)/servers/%:
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $(filter %.c,$^) -lpthread
+	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) $(SERVER_LINK) -o $@ $(filter %.c,$^) -lpthread
 
 $(B)/drivers/%: $(B)/program/tests/drivers/%.o $(TESTED_LIBRARY)
 	$(call say,LINK,$@)
@@ -212,7 +217,7 @@ $(B)/guests/%: tests/guests/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SERVER_FLAGS) $(if $(WERROR),-Werror) -o $@ $< -lpthread
 
-test-programs: $(addprefix $(B)/servers/,burn blockstore flood forks) \
+test-programs: $(addprefix $(B)/servers/,burn blockstore ends ends-static flood forks) \
 	$(B)/drivers/pushing $(B)/drivers/names $(GUESTS)
 
 unit: $(UNIT_TESTS) $(REPLAYS) $(B)/spanprof-exporter
@@ -223,6 +228,13 @@ everything: all $(B)/spanprof-launcher $(UNIT_TESTS) $(REPLAYS) test-programs $(
 check: everything
 	$(Q)SPANPROF_BUILD=$(B) tests/run --unit $(UNIT_TESTS) --replay $(REPLAYS) \
 		$(if $(SAN),,--checks) --e2e $(sort $(wildcard tests/e2e/*_test.py))
+
+# Longer than in a check: some 40 minutes on two processors.
+endings: everything
+	$(Q)for t in $(sort $(wildcard tests/e2e/endings*_test.py)); do \
+		SPANPROF_BUILD=$(B) SPANPROF_ENDINGS=20 \
+		SPANPROF_ENDINGS_MS=2000 /usr/bin/python3 $$t || exit 1; \
+	done
 
 FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -I. -I$(B)/gen \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all

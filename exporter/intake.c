@@ -137,45 +137,95 @@ static int find_records(struct intake *intake, size_t at)
 	return 0;
 }
 
-/* Empties a block. When there is no memory for its copy, it keeps what it
- * holds for the next pass. */
-static int empty_block(struct intake *intake, struct ring_block *block)
+/* Whole words of the block that are in use, whatever `used` claims. */
+static uint32_t level_of(const struct ring_block *block)
 {
 	uint32_t used = atomic_load(&block->used);
-	size_t at = intake->used;
 
 	if (used > sizeof(block->data))
 		used = sizeof(block->data);
-	used &= ~7u;
-	if (!reserve(&intake->bytes, &intake->capacity, at + used, 1))
+	return used & ~7u;
+}
+
+static struct ring_mark *mark_of(struct intake *intake, uint64_t windows)
+{
+	return &intake->ring->header.marks[windows & 1];
+}
+
+static struct ring_mark *current_mark(struct intake *intake)
+{
+	struct ring_header *header = &intake->ring->header;
+
+	return mark_of(intake, atomic_load(&header->windows_out));
+}
+
+/* The whole block is the producers' again. A successor that finds the level
+ * below the mark knows that we died in here. */
+static void give_back(struct intake *intake, uint32_t index)
+{
+	atomic_store(&intake->ring->blocks[index].used, 0);
+	atomic_store(&current_mark(intake)->delivered[index], 0);
+	intake->kept -= intake->taken[index] != 0;
+	intake->taken[index] = 0;
+}
+
+static void set_taken(struct intake *intake, uint32_t index, uint32_t bytes)
+{
+	intake->kept += !intake->taken[index] && bytes;
+	intake->kept -= intake->taken[index] && !bytes;
+	intake->taken[index] = bytes;
+}
+
+/* Copies what is new in a block. When there is no memory for it, it waits for
+ * the next pass. */
+static int copy_block(struct intake *intake, uint32_t index)
+{
+	const struct ring_block *block = &intake->ring->blocks[index];
+	uint32_t level = level_of(block);
+	uint32_t from = intake->taken[index];
+	size_t at = intake->used;
+
+	/* Only who lies lowers it. */
+	if (from > level)
+		from = level;
+	if (!reserve(&intake->bytes, &intake->capacity, at + level - from, 1))
 		return -ENOMEM;
-	if (used)
-		memcpy(intake->bytes + at, block->data, used);
-	intake->used += used;
-	atomic_store(&block->used, 0);
+	if (level > from)
+		memcpy(intake->bytes + at, block->data + from, level - from);
+	intake->used += level - from;
+	set_taken(intake, index, level);
+	if (!level || intake->kept > INTAKE_KEPT_MAX)
+		give_back(intake, index);
 	return find_records(intake, at);
 }
 
-static int empty_blocks(struct intake *intake)
+/* A look before the take, so that those without anything new stay in peace. */
+static bool has_something(const struct intake *intake, uint32_t index)
+{
+	struct ring_block *block = &intake->ring->blocks[index];
+
+	return atomic_load_explicit(&block->used, memory_order_relaxed) !=
+		       intake->taken[index] ||
+	       atomic_load_explicit(&block->owner, memory_order_relaxed) != 0;
+}
+
+static void free_block(struct intake *intake, uint32_t index)
+{
+	intake->stuck[index] = 0;
+	atomic_store(&intake->ring->blocks[index].owner, 0);
+}
+
+static int copy_blocks(struct intake *intake)
 {
 	int error = 0;
 
 	intake->used = 0;
 	intake->record_count = 0;
 	for (uint32_t i = 0; i < RING_BLOCKS && !error; i++) {
-		struct ring_block *block = &intake->ring->blocks[i];
-
-		/* A look before the take, so that empty ones stay in peace. */
-		if (atomic_load_explicit(&block->used, memory_order_relaxed) ==
-			    0 &&
-		    atomic_load_explicit(&block->owner, memory_order_relaxed) ==
-			    0)
+		if (!has_something(intake, i) || !take_block(intake, i))
 			continue;
-		if (!take_block(intake, i))
-			continue;
-		error = empty_block(intake, block);
-		intake->stuck[i] = 0;
-		atomic_store(&block->owner, 0);
+		error = copy_block(intake, i);
+		free_block(intake, i);
 	}
 	return error;
 }
@@ -204,7 +254,7 @@ static int compare(const void *left, const void *right, void *bytes)
 
 long intake_pass(struct intake *intake)
 {
-	int error = empty_blocks(intake);
+	int error = copy_blocks(intake);
 
 	if (intake->record_count)
 		qsort_r(intake->records, intake->record_count,
@@ -213,6 +263,64 @@ long intake_pass(struct intake *intake)
 		intake->take(intake->context,
 			     record_at(intake->bytes, intake->records[i]));
 	return error ? error : (long)intake->record_count;
+}
+
+/* Nothing in the marks is believed: they say at most that there is less. */
+static uint32_t delivered_bytes(const struct ring_mark *mark,
+				const struct ring_block *block, uint32_t index)
+{
+	uint32_t bytes = atomic_load(&mark->delivered[index]);
+
+	return bytes % 8 == 0 && bytes <= level_of(block) ? bytes : 0;
+}
+
+/* One start for the first exporter, one for the attempt of the next. */
+#define STARTS_MAX 2u
+
+void intake_begin(struct intake *intake)
+{
+	struct ring_header *header = &intake->ring->header;
+	struct ring_mark *mark = current_mark(intake);
+	bool drop = atomic_fetch_add(&header->exporter_starts, 1) >= STARTS_MAX;
+
+	for (uint32_t i = 0; i < RING_BLOCKS; i++) {
+		const struct ring_block *block = &intake->ring->blocks[i];
+
+		set_taken(intake, i,
+			  drop ? level_of(block)
+			       : delivered_bytes(mark, block, i));
+		atomic_store(&mark->delivered[i], intake->taken[i]);
+	}
+}
+
+void intake_mark(struct intake *intake)
+{
+	uint64_t windows = atomic_load(&intake->ring->header.windows_out);
+	struct ring_mark *next = mark_of(intake, windows + 1);
+
+	for (uint32_t i = 0; i < RING_BLOCKS; i++)
+		atomic_store(&next->delivered[i], intake->taken[i]);
+}
+
+/* Where something has come since the last pass, the block is kept for another
+ * window. */
+static void give_back_delivered(struct intake *intake, uint32_t index)
+{
+	if (!intake->taken[index] || !take_block(intake, index))
+		return;
+	if (level_of(&intake->ring->blocks[index]) == intake->taken[index])
+		give_back(intake, index);
+	free_block(intake, index);
+}
+
+void intake_window_out(struct intake *intake)
+{
+	struct ring_header *header = &intake->ring->header;
+
+	atomic_fetch_add(&header->windows_out, 1);
+	atomic_store(&header->exporter_starts, 1);
+	for (uint32_t i = 0; i < RING_BLOCKS; i++)
+		give_back_delivered(intake, i);
 }
 
 void intake_fini(struct intake *intake)

@@ -16,14 +16,13 @@
 #include "preload/rendezvous.h"
 
 /* The same user, or root, who may see everything anyway. */
-static bool is_trusted(int fd)
+static bool is_trusted(int fd, struct ucred *peer)
 {
-	struct ucred peer;
-	socklen_t bytes = sizeof(peer);
+	socklen_t bytes = sizeof(*peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) != 0)
 		return false;
-	return peer.uid == 0 || peer.uid == geteuid();
+	return peer->uid == 0 || peer->uid == geteuid();
 }
 
 static void welcome(int fd, int ring_fd)
@@ -57,6 +56,17 @@ static void welcome(int fd, int ring_fd)
 			    strerror(errno));
 }
 
+static void greet(const struct join *join, int fd)
+{
+	struct ucred peer;
+
+	if (!is_trusted(fd, &peer))
+		return;
+	welcome(fd, join->ring_fd);
+	if (join->newcomers)
+		newcomers_note(join->newcomers, (uint32_t)peer.pid);
+}
+
 static void *serve(void *argument)
 {
 	struct join *join = argument;
@@ -71,8 +81,7 @@ static void *serve(void *argument)
 			usleep(10000);
 			continue;
 		}
-		if (is_trusted(fd))
-			welcome(fd, join->ring_fd);
+		greet(join, fd);
 		close(fd);
 	}
 	return NULL;

@@ -9,9 +9,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "exporter/newcomers.h"
+
 struct join {
 	int listen_fd;
 	int ring_fd;
+	struct newcomers *newcomers; /* who joined; NULL: not noted */
 	pthread_t thread;
 	_Atomic bool ending;
 };

@@ -26,6 +26,7 @@
 #include "exporter/dwarf_protocol.h"
 #include "exporter/dwarf_reader.h"
 #include "exporter/join.h"
+#include "exporter/keeper.h"
 #include "exporter/log.h"
 #include "exporter/own_command.h"
 #include "exporter/recorder.h"
@@ -50,6 +51,7 @@ struct exporter {
 	struct config config;
 	struct recorder recorder;
 	struct join join;
+	struct newcomers newcomers;
 	struct pusher *pusher;
 	bool supervised;
 	pid_t parent;
@@ -157,9 +159,12 @@ static bool has_processes(const struct exporter *exporter)
 /* Whether there is nobody left to wait for. */
 static bool is_over(struct exporter *exporter)
 {
+	const struct ring_header *header = &exporter->recorder.ring->header;
 	uint64_t seen = exporter->recorder.processes.seen;
 	uint64_t patience = seen ? LINGER_NS : FIRST_NS;
 
+	if (exporter->told_to_end && atomic_load(&header->leave))
+		return true;
 	if (has_processes(exporter)) {
 		exporter->empty_since_ns = 0;
 		return false;
@@ -174,9 +179,10 @@ static bool is_over(struct exporter *exporter)
 	return now_ns(CLOCK_MONOTONIC) > exporter->empty_since_ns + patience;
 }
 
-static int next_timeout(int timeout_ms, long records)
+static int next_timeout(const struct exporter *exporter, int timeout_ms,
+			long records)
 {
-	if (records != 0)
+	if (records != 0 || recorder_hurries(&exporter->recorder))
 		return BUSY_MS;
 	return timeout_ms * 2 < IDLE_MS ? timeout_ms * 2 : IDLE_MS;
 }
@@ -184,11 +190,11 @@ static int next_timeout(int timeout_ms, long records)
 static void serve(struct exporter *exporter)
 {
 	struct ring_header *header = &exporter->recorder.ring->header;
-	int timeout_ms = BUSY_MS;
+	int timeout_ms = 0;
 
 	do {
 		wait_for_work(exporter, timeout_ms);
-		timeout_ms = next_timeout(timeout_ms,
+		timeout_ms = next_timeout(exporter, timeout_ms,
 					  recorder_pass(&exporter->recorder));
 		/* The dead are let go of after two further passes. */
 		if (exporter->recorder.processes.live == 0 &&
@@ -245,8 +251,13 @@ static int start(struct exporter *exporter)
 				      ring, exporter->folder);
 	if (error)
 		return error;
+	if (!exporter->supervised)
+		atomic_store(&ring->header.keeper_pid,
+			     (uint32_t)exporter->parent);
 	exporter->recorder.pusher = exporter->pusher;
 	exporter->recorder.processes.epoll_fd = exporter->epoll_fd;
+	exporter->recorder.processes.newcomers = &exporter->newcomers;
+	exporter->join.newcomers = &exporter->newcomers;
 	exporter->join.ring_fd = RENDEZVOUS_RING_FD;
 	exporter->join.listen_fd = RENDEZVOUS_LISTEN_FD;
 	return join_serve(&exporter->join);
@@ -264,7 +275,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	static struct exporter exporter;
+	static struct exporter exporter = {.newcomers = NEWCOMERS_INIT};
 	int error;
 
 	if (argc == 2 && strcmp(argv[1], DWARF_READER_ARGUMENT) == 0)
@@ -273,8 +284,10 @@ int main(int argc, char **argv)
 			  strcmp(argv[1], "--supervised") != 0))
 		return usage();
 	exporter.supervised = strcmp(argv[1], "--supervised") == 0;
-	exporter.parent = getppid();
 	confine();
+	if (!exporter.supervised)
+		keeper_begin();
+	exporter.parent = getppid();
 	read_configuration(&exporter);
 	exporter.recorder.program = argv[2];
 	exporter.recorder.own_command = own_command(OWN_ARGUMENTS);

@@ -17,7 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/clock.h"
 #include "exporter/log.h"
+
+/* A child that was just forked has a slot after so long, or none. */
+#define CHILD_NS UINT64_C(1000000000)
 
 /* A process that died while a block was being read is complete after the next
  * pass. */
@@ -149,6 +153,7 @@ static void set_dead(struct processes *processes, struct known_process *process)
 		return;
 	process->dead = true;
 	address_map_set_process(process->map, 0);
+	process->dead_ns = now_ns(CLOCK_MONOTONIC);
 	processes->live--;
 }
 
@@ -169,6 +174,20 @@ static void replace_older(struct processes *processes,
 	}
 }
 
+/* Now, or when it joined. */
+static void find_maps(struct processes *processes,
+		      struct known_process *process)
+{
+	struct proc_maps noted = {.text = NULL};
+
+	if (processes->newcomers)
+		noted = newcomers_take(processes->newcomers, process->pid);
+	if (proc_maps_read(&process->maps, process->pid) == 0)
+		proc_maps_free(&noted);
+	else
+		process->maps = noted;
+}
+
 static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 {
 	struct known_process *process = create(processes, slot, claim);
@@ -185,15 +204,59 @@ static void add(struct processes *processes, uint32_t slot, uint64_t claim)
 	replace_older(processes, process);
 	watch(processes, process);
 	find_executable(process);
+	find_maps(processes, process);
 	if (has_ended(process) || is_another(processes, process))
 		set_dead(processes, process);
 	log_message(CONFIG_LOG_INFO, "process %u (%s) joined", process->pid,
 		    process->executable);
 }
 
+/* For others; who claims it counts the generation on. */
+static void free_slot(struct processes *processes, uint32_t slot,
+		      uint64_t claim)
+{
+	struct ring_process *entry = &processes->ring->processes[slot];
+
+	atomic_store(&entry->claimed_boot_ns, 0);
+	atomic_compare_exchange_strong(&entry->claim, &claim,
+				       claim & ~(uint64_t)UINT32_MAX);
+}
+
+static void keep_slot(struct processes *processes, uint32_t slot,
+		      uint64_t claim)
+{
+	struct ring_process *entry = &processes->ring->processes[slot];
+
+	/* A newcomer with the same number must not take it for its own. */
+	if (atomic_load(&entry->claim) == claim)
+		atomic_store(&entry->leader_accounted_ns, 0);
+	if (processes->kept == PROCESSES_KEPT_MAX) {
+		free_slot(processes, slot, claim);
+		return;
+	}
+	processes->kept_claims[slot] = claim;
+	processes->kept++;
+}
+
+static void forget_slot(struct processes *processes, uint32_t slot)
+{
+	processes->kept -= processes->kept_claims[slot] != 0;
+	processes->kept_claims[slot] = 0;
+}
+
+void processes_free_slots(struct processes *processes)
+{
+	for (uint32_t slot = 0; processes->kept && slot < RING_PROCESSES;
+	     slot++) {
+		if (!processes->kept_claims[slot])
+			continue;
+		free_slot(processes, slot, processes->kept_claims[slot]);
+		forget_slot(processes, slot);
+	}
+}
+
 static void release(struct processes *processes, struct known_process *process)
 {
-	struct ring_process *entry = &processes->ring->processes[process->slot];
 	uint64_t claim = (uint64_t)process->generation << 32 | process->pid;
 
 	if (processes->gone)
@@ -201,13 +264,10 @@ static void release(struct processes *processes, struct known_process *process)
 	processes->by_slot[process->slot] = NULL;
 	if (process->pidfd >= 0)
 		close(process->pidfd);
+	proc_maps_free(&process->maps);
 	completer_destroy(process->completer);
 	address_map_destroy(process->map);
-	atomic_store(&entry->claimed_boot_ns, 0);
-	/* The slot is free for others; who claims it counts the generation
-	 * on. */
-	atomic_compare_exchange_strong(&entry->claim, &claim,
-				       claim & ~(uint64_t)UINT32_MAX);
+	keep_slot(processes, process->slot, claim);
 	free(process);
 }
 
@@ -225,6 +285,9 @@ static void look_at(struct processes *processes, uint32_t slot)
 		release(processes, process);
 		process = NULL;
 	}
+	if (claim == processes->kept_claims[slot])
+		return;
+	forget_slot(processes, slot);
 	if (!process && pid_of(claim) != 0)
 		add(processes, slot, claim);
 }
@@ -236,13 +299,27 @@ void processes_look(struct processes *processes)
 	atomic_store(&processes->ring->header.live_processes, processes->live);
 }
 
+/* Daemons fork, and the parent may be gone before the child is there. A fork
+ * that failed looks the same. */
+static bool awaits_child(const struct processes *processes,
+			 const struct known_process *process)
+{
+	const struct ring_process *entry =
+		&processes->ring->processes[process->slot];
+
+	return atomic_load(&entry->forks_begun) !=
+		       atomic_load(&entry->forks_claimed) &&
+	       now_ns(CLOCK_MONOTONIC) < process->dead_ns + CHILD_NS;
+}
+
 void processes_settle(struct processes *processes)
 {
 	for (uint32_t slot = 0; slot < RING_PROCESSES; slot++) {
 		struct known_process *process = processes->by_slot[slot];
 
 		if (process && process->dead &&
-		    ++process->passes_dead >= PASSES_AFTER_DEATH)
+		    ++process->passes_dead >= PASSES_AFTER_DEATH &&
+		    !awaits_child(processes, process))
 			release(processes, process);
 	}
 }
@@ -255,6 +332,21 @@ struct known_process *processes_find(struct processes *processes,
 	if (!process || process->generation != record->generation)
 		return NULL;
 	return process;
+}
+
+void processes_need_modules(struct processes *processes,
+			    struct known_process *process)
+{
+	const struct ring_process *entry =
+		&processes->ring->processes[process->slot];
+
+	if (!process->maps.text)
+		return;
+	if (address_map_generation(process->map) == 0)
+		proc_maps_tell(&process->maps,
+			       atomic_load(&entry->agent_address),
+			       process->map);
+	proc_maps_free(&process->maps);
 }
 
 static bool task_exists(uint32_t pid, uint32_t tid)
@@ -284,4 +376,5 @@ void processes_fini(struct processes *processes)
 		if (processes->by_slot[slot])
 			release(processes, processes->by_slot[slot]);
 	}
+	processes_free_slots(processes);
 }

@@ -17,6 +17,7 @@
 #include "exporter/log.h"
 #include "exporter/own_command.h"
 #include "exporter/pprof.h"
+#include "exporter/succession.h"
 #include "exporter/trace_json.h"
 
 /* A program's module list comes within a second of its first sample. */
@@ -26,6 +27,10 @@
  * yet; the ring fills meanwhile. The last one may wait longer. */
 #define LINES_MS 500u
 #define LINES_LAST_MS 1500u
+/* A program that was told to end may be killed, and we with it; but perhaps it
+ * goes on. */
+#define END_INTERVAL_NS UINT64_C(1000000000)
+#define END_PATIENCE_NS UINT64_C(60000000000)
 
 /* Spans of one window: some 20 MiB of JSON, for a moment. */
 #define WINDOW_SPANS_MAX 20000u
@@ -200,6 +205,10 @@ static void close_window(struct recorder *recorder, uint32_t patience_ms)
 	encode_spans(recorder, &spans, &files.spans_bytes);
 	files.profile = profile;
 	files.spans = spans;
+	if (recorder->in_pass)
+		recorder->was_split = true;
+	else
+		succession_note(recorder);
 	if (profile || spans)
 		error = output_write(&recorder->output, &files);
 	if (error)
@@ -208,6 +217,8 @@ static void close_window(struct recorder *recorder, uint32_t patience_ms)
 			    "writable and its disk not full (SPANPROF_OUTPUT)",
 			    recorder->output.folder, strerror(-error));
 	account(recorder, &files, error);
+	if (!recorder->in_pass)
+		succession_window_out(recorder);
 	free(profile);
 	free(spans);
 	window_fini(&recorder->window);
@@ -265,6 +276,7 @@ static bool try_sample(struct recorder *recorder,
 		recorder->counts.orphans++;
 		return true;
 	}
+	processes_need_modules(&recorder->processes, process);
 	result = completer_walk(process->completer, sample, &recorder->stack);
 	if (result == UNKNOWN_MODULE && !last &&
 	    may_wait(process, sample,
@@ -421,6 +433,7 @@ int recorder_init(struct recorder *recorder, const struct config *config,
 	recorder->spans = spans_create();
 	recorder->summary = summary_create();
 	begin_window(recorder);
+	succession_begin(recorder);
 	if (!recorder->spans || names_init(&recorder->names) != 0)
 		return -ENOMEM;
 	return window_init(&recorder->window);
@@ -439,11 +452,22 @@ void recorder_fini(struct recorder *recorder)
 	debug_infos_fini(&recorder->debug);
 }
 
+bool recorder_hurries(const struct recorder *recorder)
+{
+	uint64_t told_ns = atomic_load(&recorder->ring->header.told_to_end_ns);
+
+	return told_ns && now_ns(CLOCK_MONOTONIC) < told_ns + END_PATIENCE_NS;
+}
+
 static bool window_is_over(const struct recorder *recorder)
 {
+	uint64_t interval_ns =
+		recorder->config->interval_ms * UINT64_C(1000000);
+
+	if (interval_ns > END_INTERVAL_NS && recorder_hurries(recorder))
+		interval_ns = END_INTERVAL_NS;
 	return now_ns(CLOCK_MONOTONIC) >=
-	       recorder->window_start_ns +
-		       recorder->config->interval_ms * UINT64_C(1000000);
+	       recorder->window_start_ns + interval_ns;
 }
 
 long recorder_pass(struct recorder *recorder)
@@ -453,12 +477,15 @@ long recorder_pass(struct recorder *recorder)
 	processes_look(&recorder->processes);
 	if (!recorder->service[0])
 		name_after_first(recorder);
+	recorder->in_pass = true;
 	records = intake_pass(&recorder->intake);
 	late_retry(&recorder->late, retry_late, recorder);
+	recorder->in_pass = false;
 	processes_settle(&recorder->processes);
 	dwarf_client_take(&recorder->debug.client, 0);
 	window_name(&recorder->window, false);
-	if (window_is_over(recorder))
+	if (recorder->was_split || recorder->takes_over ||
+	    window_is_over(recorder))
 		close_window(recorder, LINES_MS);
 	return records;
 }

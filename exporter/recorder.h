@@ -6,6 +6,7 @@
 #ifndef EXPORTER_RECORDER_H
 #define EXPORTER_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "exporter/complete.h"
@@ -50,6 +51,9 @@ struct recorder {
 	char service[CONFIG_SERVICE_BYTES + 32]; /* "" until it is known */
 	uint64_t window_start_ns;                /* CLOCK_MONOTONIC */
 	int64_t clock_offset_ns;                 /* to the time since 1970 */
+	/* Spans and samples of one pass fill more than a window. */
+	bool in_pass, was_split;
+	bool takes_over; /* a dead exporter's window is to be written first */
 	struct recorder_counts counts;
 	uint64_t ring_counts[RING_COUNTERS]; /* at the last window's end */
 	uint64_t spans_refused;              /* likewise */
@@ -67,6 +71,10 @@ void recorder_fini(struct recorder *recorder);
 /* Takes what is in the ring, and writes the window when it is full or over.
  * Returns how many records there were. */
 long recorder_pass(struct recorder *recorder);
+
+/* Whether the program was told to end, a while ago at most: windows are closed
+ * every second. */
+bool recorder_hurries(const struct recorder *recorder);
 
 /* Takes what waits, whatever is known by now, and writes the window. */
 void recorder_flush(struct recorder *recorder);

@@ -5,7 +5,7 @@
  * Some set every signal to its default, in a child between fork and exec
  * (libuv) or as daemons; our timers would end them. So for the one signal that
  * samples the call is kept from the kernel, and the program reads back what it
- * set.
+ * set. Of the signals that tell a program to end we learn (hooks/ending.h).
  * Runs on: the program's threads.
  */
 /* Programs still call them. */
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hooks/ending.h"
 #include "hooks/hook.h"
 #include "preload/process.h"
 #include "sampler/arch.h"
@@ -62,13 +63,34 @@ static struct handler_action take(const struct sigaction *from)
 	return action;
 }
 
+/* `old` may be `action`. A pointer that can't be read is libc's to read, too.
+ */
+static int set_other(int number, const struct sigaction *action,
+		     struct sigaction *old)
+{
+	struct sigaction set = {.sa_flags = 0};
+	void *before;
+	void *handler;
+	int result;
+
+	if (action)
+		set = *action;
+	handler = ending_set_app(number, (void *)set.sa_handler, &before);
+	set.sa_handler = (void (*)(int))handler;
+	result = REAL(sigaction)(number, action ? &set : 0, old);
+	if (old && result == 0)
+		old->sa_handler = (void (*)(int))ending_show_app(
+			(void *)old->sa_handler, before);
+	return result;
+}
+
 EXPORT int sigaction(int number, const struct sigaction *action,
 		     struct sigaction *old)
 {
 	struct handler_action before;
 
 	if (!is_ours(number))
-		return REAL(sigaction)(number, action, old);
+		return set_other(number, action, old);
 	before = handler_program_action_sig();
 	if (action)
 		set(take(action));
@@ -88,13 +110,24 @@ static sighandler_t set_simply(sighandler_t handler, int flags)
 	return (sighandler_t)before.handler;
 }
 
+/* Another one: `real` is the function that was called. */
+static sighandler_t set_other_simply(sighandler_t (*real)(int, sighandler_t),
+				     int number, sighandler_t handler)
+{
+	void *before;
+	void *set = ending_set_app(number, (void *)handler, &before);
+	sighandler_t shown = real(number, (sighandler_t)set);
+
+	return (sighandler_t)ending_show_app((void *)shown, before);
+}
+
 /* A shim of this kind. */
-#define SIMPLE(name, flags)                                        \
-	EXPORT sighandler_t name(int number, sighandler_t handler) \
-	{                                                          \
-		if (is_ours(number))                               \
-			return set_simply(handler, flags);         \
-		return REAL(name)(number, handler);                \
+#define SIMPLE(name, flags)                                           \
+	EXPORT sighandler_t name(int number, sighandler_t handler)    \
+	{                                                             \
+		if (is_ours(number))                                  \
+			return set_simply(handler, flags);            \
+		return set_other_simply(REAL(name), number, handler); \
 	}
 
 SIMPLE(signal, SA_RESTART)

@@ -46,6 +46,7 @@ static __thread struct {
 	bool blocks_signal;
 	uint64_t stack_low;
 	uint64_t stack_top;
+	struct ring_process *parent; /* who forks */
 } forking __attribute__((tls_model("initial-exec")));
 
 /* Round number, kept as the key's value. */
@@ -111,6 +112,9 @@ static bool claim_slot(uint32_t slot, uint32_t pid)
 					    (uint64_t)generation << 32 | pid))
 		return false;
 	atomic_store(&entry->leader_accounted_ns, 0);
+	atomic_store(&entry->forks_begun, 0);
+	atomic_store(&entry->forks_claimed, 0);
+	atomic_store(&entry->agent_address, (uint64_t)(uintptr_t)claim_slot);
 	atomic_store(&entry->claimed_boot_ns, clock_boot_sig());
 	atomic_store(&entry->signal_number, (uint32_t)agent.signal_number);
 	process->slot = slot;
@@ -224,6 +228,8 @@ static void before_fork(void)
 	forking.stack_low = self ? self->stack_low : 0;
 	forking.stack_top = self ? self->stack_top : 0;
 	forking.blocks_signal = self && self->blocks_signal;
+	forking.parent = &agent.ring->processes[process->slot];
+	atomic_fetch_add(&forking.parent->forks_begun, 1);
 	forking.signal_was_blocked = handler_block_sig(1);
 	worker_hold_app();
 }
@@ -249,6 +255,7 @@ static void after_fork_in_child(void)
 		agent.active = false;
 	else
 		thread_self_app()->blocks_signal = forking.blocks_signal;
+	atomic_fetch_add(&forking.parent->forks_claimed, 1);
 	if (!forking.signal_was_blocked)
 		handler_block_sig(0);
 }

@@ -11,10 +11,12 @@
  * (compare-and-swap of `owner` from 0 to its own token), appends whole records,
  * publishes them with a release store to `used` and gives the block back.
  * Nobody ever waits: a writer that finds no block drops the record and counts
- * it. The exporter takes blocks in the same way, copies the `used` bytes and
- * resets it. A record that its writer never finished lies beyond `used` and is
- * not seen; a block whose owner died is taken over once the owner is known to
- * be dead.
+ * it. The exporter takes blocks in the same way and copies what is new in them.
+ * It resets `used` once the window that holds the records is out, so that what
+ * an exporter had in its memory when it was killed is still there for the next
+ * one; or at once, when more than half of the blocks are kept in this way. A
+ * record that its writer never finished lies beyond `used` and is not seen; a
+ * block whose owner died is taken over once the owner is known to be dead.
  *
  * The exporter trusts nothing in here except its own private copies.
  */
@@ -51,6 +53,17 @@ enum ring_counter {
 	RING_COUNTERS = 32
 };
 
+/* How far an exporter has got. Written by it, read by its successor. */
+struct ring_mark {
+	/* Bytes of each block's `data` whose records are in windows that are
+	 * out. */
+	_Atomic uint32_t delivered[RING_BLOCKS];
+	/* The counters as the last of these windows told them, and its end,
+	 * CLOCK_MONOTONIC ns. */
+	_Atomic uint64_t counters[RING_COUNTERS];
+	_Atomic uint64_t end_ns;
+};
+
 /* The first page. Written once by the creator unless marked otherwise. */
 struct ring_header {
 	uint64_t magic;
@@ -64,6 +77,28 @@ struct ring_header {
 	_Atomic uint64_t exporter_beat_ns;
 	/* Processes known to be alive. Written by the exporter. */
 	_Atomic uint32_t live_processes;
+	/* The parent of a detached exporter: where the program is an init, its
+	 * child. Written by the exporter, read by the hooks of the wait
+	 * family. */
+	_Atomic uint32_t keeper_pid;
+	/* When the program was last told to end, CLOCK_MONOTONIC ns; 0: never.
+	 * It may be killed soon: windows are closed every second for a while.
+	 * Written by the supervisor and by the program's processes, read by the
+	 * exporter. */
+	_Atomic uint64_t told_to_end_ns;
+	/* Not 0: what there is is to be delivered now, whoever lives on.
+	 * Written by the supervisor, read by the exporter. */
+	_Atomic uint32_t leave;
+	/* Exporters that took the place of a dead one: each is told the modules
+	 * anew. Written by the exporter, read by the sampler threads. */
+	_Atomic uint32_t exporter_restarts;
+	/* Starts of an exporter since a window went out. Written by it. */
+	_Atomic uint32_t exporter_starts;
+	/* Windows that are out; the last bit says which mark holds. The other
+	 * one is written before the next window goes out, so that one store
+	 * moves on from the one to the other. Written by the exporter. */
+	_Atomic uint64_t windows_out;
+	struct ring_mark marks[2];
 	/* Windows closed with something in them. Written by the exporter, read
 	 * by the supervisor. */
 	_Atomic uint32_t windows;
@@ -90,7 +125,16 @@ struct ring_process {
 	/* What was accounted of the main thread's clock, ns: the clock goes on
 	 * over exec, the thread's ledger does not. Written by the process. */
 	_Atomic int64_t leader_accounted_ns;
-	uint64_t unused[4];
+	/* Forks that it began, and children that have a slot of their own since
+	 * then: a child may outlive its parent before it has. Written by the
+	 * process and by its children. */
+	_Atomic uint32_t forks_begun;
+	_Atomic uint32_t forks_claimed;
+	/* Somewhere in the library's code as it is mapped there: a program that
+	 * it becomes has it elsewhere, or not at all. Written by the process,
+	 * before claimed_boot_ns. */
+	_Atomic uint64_t agent_address;
+	uint64_t unused[2];
 };
 
 /* The owner token of a block: slot + 1 in bits 48..63, the slot's generation

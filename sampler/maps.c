@@ -36,8 +36,9 @@ static struct {
 } module;
 
 static struct {
-	uint32_t pid;  /* a forked child tells its own */
-	uint64_t hash; /* of the list that was told last */
+	uint32_t pid;      /* a forked child tells its own */
+	uint32_t restarts; /* another exporter knows nothing */
+	uint64_t hash;     /* of the list that was told last */
 	uint32_t list;
 	uint32_t written;
 	uint32_t block_hint;
@@ -252,13 +253,16 @@ static void tell_one(const struct mapping *map, void *unused)
 void maps_tell(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint32_t restarts = atomic_load(&agent.ring->header.exporter_restarts);
 	struct ring_grip grip;
 	struct record_modules *record;
 
 	each_mapping(hash_one, &hash);
-	if (hash == told.hash && told.pid == process->pid)
+	if (hash == told.hash && told.pid == process->pid &&
+	    told.restarts == restarts)
 		return;
 	told.pid = process->pid;
+	told.restarts = restarts;
 	told.hash = hash;
 	told.list++;
 	told.written = 0;

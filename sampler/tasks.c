@@ -13,18 +13,10 @@
 #include "preload/text.h"
 #include "preload/thread.h"
 #include "sampler/arch.h"
+#include "sampler/directory.h"
 #include "sampler/lines.h"
 #include "sampler/maps.h"
 #include "sampler/timer.h"
-
-/* linux_dirent64 of getdents64(2). */
-struct entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
 
 /*
  * A set of thread ids: open addressing, each place stamped with the scan it
@@ -168,8 +160,8 @@ static bool list_tasks(struct scan *scan)
 	while ((got = SYS3(SYS_getdents64, fd, buffer.bytes, sizeof(buffer))) >
 	       0) {
 		for (long at = 0; at < got;) {
-			struct entry *entry =
-				(struct entry *)(buffer.bytes + at);
+			struct directory_entry *entry =
+				(struct directory_entry *)(buffer.bytes + at);
 
 			see_task(scan, entry->name);
 			at += entry->bytes;

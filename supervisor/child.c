@@ -85,6 +85,7 @@ static void become_exporter(const struct child_exporter *what, int pipe_fd)
 	sigset_t end;
 
 	pipe_fd = move_up(pipe_fd);
+	setsid();
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	dup2(ring_fd, RENDEZVOUS_RING_FD);
@@ -120,7 +121,14 @@ int child_start_exporter(const struct child_exporter *what, pid_t *pid)
 	return error;
 }
 
-int child_start_program(char **command, const sigset_t *mask, pid_t *pid)
+void child_give_back_signals(const struct child_signals *signals)
+{
+	sigaction(SIGCHLD, &signals->on_child, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+int child_start_program(char **command, const struct child_signals *signals,
+			pid_t *pid)
 {
 	int fd;
 
@@ -128,7 +136,7 @@ int child_start_program(char **command, const sigset_t *mask, pid_t *pid)
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0) {
-		sigprocmask(SIG_SETMASK, mask, NULL);
+		child_give_back_signals(signals);
 		execvp(command[0], command);
 		report(fd);
 	}

@@ -31,9 +31,11 @@
 #include "supervisor/child.h"
 #include "supervisor/options.h"
 #include "supervisor/progress.h"
+#include "supervisor/restart.h"
 #include "supervisor/say.h"
 #include "supervisor/settings.h"
 #include "supervisor/summary.h"
+#include "supervisor/witness.h"
 
 #define STATUS_FAILED 125
 
@@ -47,14 +49,19 @@
 struct supervisor {
 	pid_t program;
 	pid_t exporter; /* 0: none, or gone */
-	int status;     /* of the program, as wait tells it */
+	struct child_exporter
+		what; /* descriptors are -1 when it won't return */
+	struct restart restart;
+	uint64_t restart_ns; /* when it is to be started again; 0: not */
+	struct witness witness;
+	int status; /* of the program, as wait tells it */
 	bool ended;
 	bool leave;        /* told to end while the tree lives on */
 	struct ring *ring; /* NULL: nothing to be read from */
 	int signal_fd;
 	int summary_fd;
 	struct progress progress;
-	sigset_t before;
+	struct child_signals before;
 };
 
 static uint64_t now_ns(void)
@@ -98,32 +105,68 @@ static void complain(const char *what, int error)
 	    strerror(error));
 }
 
-/* The ring and the socket are ours, the exporter inherits them. */
-static void start_exporter(struct supervisor *supervisor,
-			   const struct options *options)
+/* Nobody is to wait at a socket that nobody will ever answer. */
+static void forget_exporter(struct supervisor *supervisor)
 {
-	struct child_exporter what = {
-		.path = options->exporter,
-		.program = options->command[0],
-		.report = options->report,
-	};
+	close(supervisor->what.ring_fd);
+	close(supervisor->what.listen_fd);
+	supervisor->what.ring_fd = supervisor->what.listen_fd = -1;
+}
+
+static void start_exporter(struct supervisor *supervisor)
+{
+	int error =
+		child_start_exporter(&supervisor->what, &supervisor->exporter);
+
+	supervisor->restart_ns = 0;
+	if (error) {
+		complain(supervisor->what.path, -error);
+		forget_exporter(supervisor);
+	} else if (supervisor->ended) {
+		kill(supervisor->exporter, SIGTERM);
+	}
+}
+
+/* The ring and the socket are ours, each exporter inherits them. */
+static void prepare_exporter(struct supervisor *supervisor,
+			     const struct options *options)
+{
+	struct child_exporter *what = &supervisor->what;
 	char name[RENDEZVOUS_NAME_BYTES];
 	int error = rendezvous_name(name, environ);
 
-	what.listen_fd = error ? error : rendezvous_listen(name);
-	what.ring_fd =
-		what.listen_fd < 0 ? what.listen_fd : rendezvous_create_ring();
-	if (what.ring_fd < 0) {
-		complain("cannot prepare the shared memory", -what.ring_fd);
+	what->path = options->exporter;
+	what->program = options->command[0];
+	what->report = options->report;
+	what->listen_fd = error ? error : rendezvous_listen(name);
+	what->ring_fd = what->listen_fd < 0 ? what->listen_fd
+					    : rendezvous_create_ring();
+	if (what->ring_fd < 0) {
+		complain("cannot prepare the shared memory", -what->ring_fd);
 		return;
 	}
-	supervisor->ring = rendezvous_map(what.ring_fd);
-	supervisor->summary_fd = what.summary_fd = summary_open();
-	error = child_start_exporter(&what, &supervisor->exporter);
-	if (error)
-		complain(options->exporter, -error);
-	close(what.ring_fd);
-	close(what.listen_fd);
+	supervisor->ring = rendezvous_map(what->ring_fd);
+	supervisor->summary_fd = what->summary_fd = summary_open();
+	start_exporter(supervisor);
+}
+
+/* One that ends by itself has done what there was to do. */
+static void exporter_ended(struct supervisor *supervisor, int status)
+{
+	int64_t delay_ns = -1;
+
+	supervisor->exporter = 0;
+	if (WIFSIGNALED(status)) {
+		delay_ns = restart_delay_ns(&supervisor->restart, now_ns());
+		if (delay_ns < 0)
+			say("the exporter died %u times within a minute; the "
+			    "program runs without being profiled",
+			    RESTARTS_MAX + 1);
+	}
+	if (delay_ns < 0)
+		forget_exporter(supervisor);
+	else
+		supervisor->restart_ns = now_ns() + (uint64_t)delay_ns;
 }
 
 static void watch_signals(struct supervisor *supervisor)
@@ -142,7 +185,10 @@ static void watch_signals(struct supervisor *supervisor)
 	sigdelset(&all, SIGFPE);
 	sigdelset(&all, SIGILL);
 	sigdelset(&all, SIGTRAP);
-	sigprocmask(SIG_SETMASK, &all, &supervisor->before);
+	sigprocmask(SIG_SETMASK, &all, &supervisor->before.mask);
+	/* Where it is ignored, children vanish and nobody learns how. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL},
+		  &supervisor->before.on_child);
 	supervisor->signal_fd = signalfd(-1, &all, SFD_CLOEXEC);
 }
 
@@ -156,16 +202,48 @@ static void reap(struct supervisor *supervisor)
 			supervisor->status = status;
 			supervisor->ended = true;
 		} else if (pid == supervisor->exporter) {
-			supervisor->exporter = 0;
+			exporter_ended(supervisor, status);
+		} else {
+			witness_reaped(&supervisor->witness, pid);
 		}
 	}
 }
 
-/* What somebody sent to us was meant for the program. What the kernel sends to
- * a terminal's whole process group has reached it already. */
-static bool was_sent(const struct signalfd_siginfo *info)
+static bool asks_to_end(const struct signalfd_siginfo *info)
 {
-	return info->ssi_code <= 0;
+	return info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT ||
+	       info->ssi_signo == SIGHUP || info->ssi_signo == SIGQUIT;
+}
+
+/* The same signal again, from the same sender to us and to all. */
+static void take_other_copy(int signal_number)
+{
+	struct timespec at_once = {0, 0};
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signal_number);
+	sigtimedwait(&one, NULL, &at_once);
+}
+
+/* What somebody sent to us was meant for the program. What the kernel sends to
+ * a terminal's whole process group has reached it already, and so has what
+ * somebody sent to everybody, unless the program has left our group. */
+static void pass_to_program(struct supervisor *supervisor,
+			    const struct signalfd_siginfo *info)
+{
+	int number = (int)info->ssi_signo;
+	bool was_for_all = witness_has_seen(&supervisor->witness, number);
+
+	if (supervisor->ring && asks_to_end(info))
+		atomic_store(&supervisor->ring->header.told_to_end_ns,
+			     now_ns());
+	if (info->ssi_code > 0)
+		return;
+	if (was_for_all && getpgid(supervisor->program) == getpgrp())
+		take_other_copy(number);
+	else
+		kill(supervisor->program, number);
 }
 
 static void take_signal(struct supervisor *supervisor)
@@ -177,19 +255,33 @@ static void take_signal(struct supervisor *supervisor)
 	if (info.ssi_signo == SIGCHLD)
 		reap(supervisor);
 	else if (supervisor->ended)
-		supervisor->leave |= info.ssi_signo == SIGTERM ||
-				     info.ssi_signo == SIGINT ||
-				     info.ssi_signo == SIGHUP;
-	else if (was_sent(&info))
-		kill(supervisor->program, (int)info.ssi_signo);
+		supervisor->leave |= asks_to_end(&info);
+	else
+		pass_to_program(supervisor, &info);
+}
+
+static int until_restart_ms(const struct supervisor *supervisor, int timeout_ms)
+{
+	uint64_t now = now_ns();
+	int left_ms;
+
+	if (!supervisor->restart_ns)
+		return timeout_ms;
+	left_ms = supervisor->restart_ns > now
+			  ? (int)((supervisor->restart_ns - now) / 1000000) + 1
+			  : 0;
+	return timeout_ms < 0 || left_ms < timeout_ms ? left_ms : timeout_ms;
 }
 
 static void wait_signal(struct supervisor *supervisor, int timeout_ms)
 {
 	struct pollfd fd = {supervisor->signal_fd, POLLIN, 0};
 
+	timeout_ms = until_restart_ms(supervisor, timeout_ms);
 	if (poll(&fd, 1, timeout_ms) > 0)
 		take_signal(supervisor);
+	if (supervisor->restart_ns && now_ns() >= supervisor->restart_ns)
+		start_exporter(supervisor);
 }
 
 /* What the exporter says, as long as it says anything. */
@@ -201,24 +293,43 @@ static bool tree_lives(const struct supervisor *supervisor)
 	       now_ns() < atomic_load(&header->exporter_beat_ns) + BEAT_NS;
 }
 
+/* There, or about to be there again. */
+static bool has_exporter(const struct supervisor *supervisor)
+{
+	return supervisor->exporter || supervisor->restart_ns;
+}
+
+/* Whoever lives on, the exporter delivers what it has. */
+static void leave(struct supervisor *supervisor)
+{
+	atomic_store(&supervisor->ring->header.leave, 1);
+	kill(supervisor->exporter, SIGTERM);
+}
+
 /* The exporter ends when the last process of the tree has gone; from then on it
- * has a while to deliver. */
+ * has a while to deliver. An init's end is the end of all. */
 static void await_delivery(struct supervisor *supervisor)
 {
 	uint64_t limit_ns = now_ns() + DELIVERY_NS;
+	bool leaves = false;
 
-	if (!supervisor->exporter)
-		return;
-	kill(supervisor->exporter, SIGTERM);
-	while (supervisor->exporter && now_ns() < limit_ns) {
+	supervisor->leave |= getpid() == 1;
+	if (supervisor->exporter)
+		kill(supervisor->exporter, SIGTERM);
+	while (has_exporter(supervisor) && now_ns() < limit_ns) {
+		if (supervisor->leave && !leaves && supervisor->exporter) {
+			leaves = true;
+			leave(supervisor);
+		}
 		wait_signal(supervisor, 200);
 		if (tree_lives(supervisor) && !supervisor->leave)
 			limit_ns = now_ns() + DELIVERY_NS;
 	}
-	if (!supervisor->exporter)
+	if (!has_exporter(supervisor))
 		return;
 	say("the exporter did not finish in time; the last samples are lost");
-	kill(supervisor->exporter, SIGKILL);
+	if (supervisor->exporter)
+		kill(supervisor->exporter, SIGKILL);
 }
 
 /* Ends as the program did. */
@@ -256,6 +367,7 @@ static int run(struct supervisor *supervisor, char **command)
 		progress_show(&supervisor->progress, supervisor->ring);
 	}
 	progress_end(&supervisor->progress);
+	witness_end(&supervisor->witness);
 	await_delivery(supervisor);
 	summary_print(supervisor->summary_fd, supervisor->ring);
 	return pass_on(supervisor->status);
@@ -278,7 +390,11 @@ static int become_program(char **command)
 
 int main(int argc, char **argv)
 {
-	struct supervisor supervisor = {.signal_fd = -1, .summary_fd = -1};
+	struct supervisor supervisor = {
+		.what = {.ring_fd = -1, .listen_fd = -1, .summary_fd = -1},
+		.signal_fd = -1,
+		.summary_fd = -1,
+	};
 	struct options options;
 	struct config config;
 	bool profiled;
@@ -304,11 +420,12 @@ int main(int argc, char **argv)
 	watch_signals(&supervisor);
 	if (supervisor.signal_fd < 0) {
 		complain("signalfd", errno);
-		sigprocmask(SIG_SETMASK, &supervisor.before, NULL);
+		child_give_back_signals(&supervisor.before);
 		return become_program(options.command);
 	}
+	witness_start(&supervisor.witness, argc, argv);
 	if (profiled)
-		start_exporter(&supervisor, &options);
+		prepare_exporter(&supervisor, &options);
 	if (supervisor.exporter) {
 		summary_begin(&config);
 		progress_begin(&supervisor.progress, options.progress);

@@ -283,6 +283,35 @@ for number in numbers:
         self.assertEqual(code, 0)
         self.assertTrue(out.startswith(b"unsent []\nsent True\n"))
 
+    def test_handlers_are_read_back_as_they_were_set(self):
+        """Also of the signals of which we learn that they came."""
+        script = """
+import ctypes, signal
+libc = ctypes.CDLL(None)
+libc.signal.restype = ctypes.c_void_p
+libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+libc.sigaction.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p]
+hits = []
+first, second = (ctypes.CFUNCTYPE(None, ctypes.c_int)(hits.append)
+                 for _ in range(2))
+one, two = (ctypes.cast(f, ctypes.c_void_p).value for f in (first, second))
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1):
+    was = libc.signal(number, one)
+    print(libc.signal(number, two) == one, libc.signal(number, 1) == two,
+          libc.signal(number, one) == 1)
+    old = ctypes.create_string_buffer(256)
+    libc.sigaction(number, None, old)
+    print(int.from_bytes(old.raw[:8], 'little') == one)
+    libc.sigaction(number, old.raw, old)
+    print(int.from_bytes(old.raw[:8], 'little') == one)
+    signal.raise_signal(number)
+    libc.signal(number, was)
+print(hits)
+"""
+        code, out, _ = self.same_in_all_ways([run.PYTHON, "-c", script])
+        self.assertEqual(code, 0)
+        self.assertNotIn(b"False", out)
+
     def test_no_way_of_setting_a_signal_ends_the_program(self):
         """A default disposition under a live timer would."""
         script = BURN + """

@@ -15,6 +15,8 @@
  *	b slot[2] time[8]			and its time
  *	t time[8]				the time of further records
  *	n counter[1] value[8]			a counter
+ *	m block[1] bytes[4]			what is said to be delivered
+ *	k					an exporter takes over
  *	s which[1]				the configuration, before a pass
  *	p					a pass of the exporter
  *
@@ -141,6 +143,15 @@ static void set_process(bool is_claim)
 		atomic_store(&process->claimed_boot_ns, value);
 }
 
+static void set_mark(void)
+{
+	uint64_t index = take_number(1) % RING_BLOCKS;
+	uint32_t bytes = (uint32_t)take_number(4);
+
+	for (unsigned i = 0; i < 2; i++)
+		atomic_store(&ring->header.marks[i].delivered[index], bytes);
+}
+
 static void set_block(bool is_owner)
 {
 	struct ring_block *block = touch(take_number(1));
@@ -160,6 +171,9 @@ static void clean_ring(void)
 	}
 	memset(ring->processes, 0, sizeof(ring->processes));
 	memset(ring->header.counters, 0, sizeof(ring->header.counters));
+	memset(ring->header.marks, 0, sizeof(ring->header.marks));
+	atomic_store(&ring->header.exporter_starts, 0);
+	atomic_store(&ring->header.exporter_beat_ns, 0);
 	atomic_store(&ring->processes[0].claim,
 		     UINT64_C(1) << 32 | (uint32_t)getpid());
 	record_time = 1000;
@@ -170,13 +184,38 @@ static void clean_ring(void)
 static struct recorder recorder;
 static struct config config;
 static char folder[64];
+static int epoll_fd;
+
+static void begin_exporter(void)
+{
+	recorder.program = "fuzzed";
+	DEMAND(recorder_init(&recorder, &config, ring, folder) == 0);
+	recorder.processes.epoll_fd = epoll_fd;
+}
 
 static void pass(void)
 {
 	recorder_pass(&recorder);
+	DEMAND(recorder.intake.kept <= INTAKE_KEPT_MAX);
+	DEMAND(recorder.processes.kept <= PROCESSES_KEPT_MAX);
 	DEMAND(recorder.late.bytes <= LATE_BYTES_MAX);
 	DEMAND(recorder.intake.capacity <= 2 * sizeof(struct ring));
 	DEMAND(recorder.window.sample_count < WINDOW_SAMPLES_MAX);
+}
+
+/* What the killed one had is freed, for the leak checker's sake, and the ring
+ * is left as it was. */
+static void restart(void)
+{
+	struct recorder dead = recorder;
+	struct ring_process *slots = malloc(sizeof(ring->processes));
+
+	DEMAND(slots);
+	memcpy(slots, ring->processes, sizeof(ring->processes));
+	recorder_fini(&dead);
+	memcpy(ring->processes, slots, sizeof(ring->processes));
+	free(slots);
+	begin_exporter();
 }
 
 static void obey(uint8_t command)
@@ -203,6 +242,12 @@ static void obey(uint8_t command)
 		atomic_store(
 			&ring->header.counters[take_number(1) % RING_COUNTERS],
 			take_number(8));
+		break;
+	case 'm':
+		set_mark();
+		break;
+	case 'k':
+		restart();
 		break;
 	case 's':
 		config.spans = (enum config_spans)(take_number(1) % 3);
@@ -293,15 +338,13 @@ static void set_up(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *nothing[] = {NULL};
-	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!ring)
 		set_up();
 	clean_ring();
 	config_read(&config, nothing, NULL, NULL);
-	recorder.program = "fuzzed";
-	DEMAND(recorder_init(&recorder, &config, ring, folder) == 0);
-	recorder.processes.epoll_fd = epoll_fd;
+	begin_exporter();
 	next = data;
 	left = size;
 	while (left)

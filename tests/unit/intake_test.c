@@ -71,12 +71,23 @@ TEST(an_empty_ring_gives_nothing)
 	check_pass(0, 0);
 }
 
-TEST(a_block_is_emptied_and_given_back)
+/* The window is out: its blocks are the producers' again. */
+static void end_window(void)
+{
+	intake_mark(&intake);
+	intake_window_out(&intake);
+}
+
+TEST(a_block_is_taken_once_and_given_back_with_its_window)
 {
 	begin();
 	forge_put(3, forge(RECORD_UNSAMPLED, 5));
 	forge_put(RING_BLOCKS - 1, forge(RECORD_SPAN_END, 6));
 	check_pass(2, 0);
+	CHECK_EQ(agent.ring->blocks[3].owner, 0);
+	check_pass(0, 0);
+	CHECK(agent.ring->blocks[3].used != 0);
+	end_window();
 	CHECK_EQ(agent.ring->blocks[3].used, 0);
 	CHECK_EQ(agent.ring->blocks[3].owner, 0);
 	check_pass(0, 0);
@@ -109,6 +120,7 @@ TEST(a_level_beyond_the_block_is_taken_as_full)
 	atomic_store(&agent.ring->blocks[0].used, UINT32_MAX);
 	/* Behind the record lie zeros: a record of no size. */
 	check_pass(1, 1);
+	end_window();
 	CHECK_EQ(agent.ring->blocks[0].used, 0);
 }
 
@@ -120,6 +132,7 @@ TEST(an_odd_level_is_taken_as_the_even_one_below)
 		forge_append(0, "\xff\xff\xff\xff\xff\xff\xff", more);
 		forge_put(1, forge(RECORD_UNSAMPLED, 6));
 		check_pass(2, 0);
+		end_window();
 	}
 	forge_put(0, forge(RECORD_UNSAMPLED, 5));
 	atomic_fetch_sub(&agent.ring->blocks[0].used, 1);
@@ -405,6 +418,8 @@ TEST(memory_is_bounded_by_the_ring)
 	check_pass(good, 0);
 	capacity = intake.capacity;
 	CHECK(capacity <= 2 * sizeof(struct ring));
+	CHECK_EQ(intake.kept, INTAKE_KEPT_MAX);
+	end_window();
 	fill_ring();
 	check_pass(good, 0);
 	CHECK_EQ(intake.capacity, capacity);

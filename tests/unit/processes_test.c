@@ -136,7 +136,13 @@ TEST(a_dead_process_is_let_go_of_after_two_passes)
 	CHECK(!find(9, 5));
 	CHECK_EQ(gone_count, 1);
 	CHECK_EQ(gone_pid, child);
+	/* A successor must still know whose records these are. */
+	CHECK_EQ(agent.ring->processes[9].claim,
+		 UINT64_C(5) << 32 | (uint32_t)child);
+	look_and_settle();
+	CHECK_EQ(processes.seen, 1);
 	/* Free for others, who count the generation on. */
+	processes_free_slots(&processes);
 	CHECK_EQ(agent.ring->processes[9].claim, UINT64_C(5) << 32);
 	look_and_settle();
 	CHECK_EQ(processes.seen, 1);
@@ -167,6 +173,35 @@ TEST(who_is_dead_already_is_known_as_such)
 	processes_settle(&processes);
 	look_and_settle();
 	CHECK_EQ(gone_count, 1);
+}
+
+/* A daemon's first process leaves before the second is known. */
+TEST(a_dead_process_waits_for_the_child_that_it_forked)
+{
+	begin();
+	claim(9, 5, 0x3fffff, clock_boot_sig());
+	atomic_store(&agent.ring->processes[9].forks_begun, 3);
+	atomic_store(&agent.ring->processes[9].forks_claimed, 2);
+	for (int i = 0; i < 10; i++)
+		look_and_settle();
+	CHECK(find(9, 5) != NULL);
+	atomic_fetch_add(&agent.ring->processes[9].forks_claimed, 1);
+	look_and_settle();
+	CHECK(!find(9, 5));
+	CHECK_EQ(gone_count, 1);
+}
+
+/* The fork has failed, or the child is none of ours. */
+TEST(no_child_is_waited_for_for_ever)
+{
+	begin();
+	claim(9, 5, 0x3fffff, clock_boot_sig());
+	atomic_store(&agent.ring->processes[9].forks_begun, 1);
+	look_and_settle();
+	CHECK(find(9, 5) != NULL);
+	find(9, 5)->dead_ns -= UINT64_C(1000000000);
+	look_and_settle();
+	CHECK(!find(9, 5));
 }
 
 /* The number's holder began after the claim: it is another process. */
@@ -259,6 +294,38 @@ TEST(all_slots_may_be_claimed)
 	CHECK_EQ(processes.seen, RING_PROCESSES);
 	look_and_settle();
 	CHECK_EQ(gone_count, RING_PROCESSES);
+}
+
+/* A script that starts thousands of commands within one window. */
+TEST(slots_are_kept_within_a_bound)
+{
+	uint32_t slots = 0;
+
+	begin();
+	for (uint32_t i = 0; i < RING_PROCESSES; i++)
+		claim(i, 1, 0x3fffff, 0);
+	look_and_settle();
+	look_and_settle();
+	CHECK_EQ(gone_count, RING_PROCESSES);
+	for (uint32_t i = 0; i < RING_PROCESSES; i++)
+		slots += (uint32_t)agent.ring->processes[i].claim != 0;
+	CHECK_EQ(slots, PROCESSES_KEPT_MAX);
+	processes_free_slots(&processes);
+	CHECK_EQ(processes.kept, 0);
+	for (uint32_t i = 0; i < RING_PROCESSES; i++)
+		CHECK_EQ((uint32_t)agent.ring->processes[i].claim, 0);
+}
+
+/* What was accounted of a dead process is no newcomer's of the same number. */
+TEST(a_kept_slot_accounts_for_nobody)
+{
+	begin();
+	claim(9, 5, 0x3fffff, clock_boot_sig());
+	atomic_store(&agent.ring->processes[9].leader_accounted_ns, 1000);
+	look_and_settle();
+	CHECK_EQ(agent.ring->processes[9].leader_accounted_ns, 1000);
+	look_and_settle();
+	CHECK_EQ(agent.ring->processes[9].leader_accounted_ns, 0);
 }
 
 /* ---- owners of blocks ---- */

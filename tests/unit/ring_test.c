@@ -240,19 +240,22 @@ static void find(void *context, const struct record *record)
 	found->count++;
 }
 
-/* Two passes: the second one takes the blocks of the dead. */
+/* Two passes: the second one takes the blocks of the dead. With the window's
+ * end they are free. */
 static struct found pass_twice(void)
 {
-	static struct intake intake;
 	struct found found = {0, 0};
+	struct intake intake = {.ring = agent.ring,
+				.is_dead = slot_is_dead,
+				.take = find,
+				.context = &found};
 
-	intake.ring = agent.ring;
-	intake.is_dead = slot_is_dead;
-	intake.take = find;
-	intake.context = &found;
 	CHECK(intake_pass(&intake) >= 0);
 	CHECK(intake_pass(&intake) >= 0);
 	CHECK_EQ(intake.malformed, 0);
+	intake_mark(&intake);
+	intake_window_out(&intake);
+	intake_fini(&intake);
 	return found;
 }
 
