@@ -85,8 +85,8 @@ def run_ending(shape, how, milliseconds=BURN_MS, act=None, env=None):
         log = folder / "log"
         argv = [program(), clock.path, milliseconds, how]
         with run.Program(argv, output=folder / "profiles", how=shape,
-                         env={"SPANPROF_LOG": str(log), **(env or {})},
-                         wrapper_options=["-q"]) as started:
+                         env={"SPANPROF_LOG": str(log),
+                              **(env or {})}) as started:
             if act:
                 act(started, clock)
             status = started.wait()
