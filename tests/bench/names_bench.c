@@ -70,11 +70,11 @@ static void look_up(struct elf_file *file)
 {
 	static uint64_t places[PLACES];
 	uint64_t levels = 0, begin_ns;
+	unsigned int seed = 1;
 	double cpu_ms;
 
-	srand(1);
 	for (uint32_t i = 0; i < PLACES; i++)
-		places[i] = place(file, (uint32_t)rand());
+		places[i] = place(file, (uint32_t)rand_r(&seed));
 	begin_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (uint32_t i = 0; i < LOOKUPS; i++) {
 		int count = debug_info_find(file->debug, places[i % PLACES],
@@ -84,8 +84,8 @@ static void look_up(struct elf_file *file)
 	}
 	cpu_ms = (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 1e6;
 	printf("%-44s %10.1f million/s, %.1f levels each\n",
-	       "lookups, with inlined calls",
-	       LOOKUPS / cpu_ms / 1e3, (double)levels / LOOKUPS);
+	       "lookups, with inlined calls", LOOKUPS / cpu_ms / 1e3,
+	       (double)levels / LOOKUPS);
 }
 
 int main(int argc, char **argv)

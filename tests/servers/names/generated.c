@@ -16,8 +16,8 @@
 #define FUNCTION_BYTES 64u
 
 /* mov ecx, 0x1000000; loop: dec ecx; jnz loop; ret */
-static const unsigned char code[] = {0xb9, 0, 0, 0, 1, 0xff, 0xc9,
-				     0x75, 0xfc, 0xc3};
+static const unsigned char code[] = {0xb9, 0,    0,    0,    1,
+				     0xff, 0xc9, 0x75, 0xfc, 0xc3};
 
 static int is_over(int seconds)
 {
