@@ -32,7 +32,8 @@ SLACK_BYTES = 4 << 20
 
 
 class Watch(threading.Thread):
-    """Looks at a process's resident memory."""
+    """Looks at a process's own resident memory: the ring is shared, and of one
+    size."""
 
     def __init__(self, pid):
         super().__init__()
@@ -44,7 +45,8 @@ class Watch(threading.Thread):
         while not self.ending.wait(LOOK_S):
             fields = run._read(self.path).split()
             if fields:
-                self.bytes.append(int(fields[1]) * os.sysconf("SC_PAGESIZE"))
+                pages = int(fields[1]) - int(fields[2])
+                self.bytes.append(pages * os.sysconf("SC_PAGESIZE"))
 
     def end(self):
         self.ending.set()
