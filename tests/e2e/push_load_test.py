@@ -173,11 +173,17 @@ class FloodTest(WatchedTest):
                 made = int(program.stdout.split()[0])
             # Which also finds more names of spans than there may be.
             read = profile.read(output)
-        self.assertEqual(len(read.spans), made)
+        # Where the exporter doesn't come to it in time, the ring gets full:
+        # what is lost then is counted.
+        lost = (read.comments.get("lost_ring_full", 0) +
+                read.comments.get("spans_beyond_table", 0))
+        self.assertLessEqual(made - len(read.spans), lost)
+        self.assertGreater(len(read.spans), 0.99 * made)
         self.assertEqual(server.refusals, [])
         self.assertEqual(server.cpu_ns, read.cpu_ns)
         names = {sample.span_name for sample in server.samples}
-        self.assertIn("other", names)
+        if len(names) > profile.MOST_SPAN_NAMES:
+            self.assertIn("other", names)
         # One a name, and one for what has none.
         self.assertLessEqual(len(server.series()),
                              profile.MOST_SPAN_NAMES + 1)
