@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/array.h"
 #include "exporter/perf_map.h"
 #include "exporter/utf8.h"
 
@@ -38,9 +39,9 @@ struct list {
 	uint32_t number;
 	uint32_t expected; /* 0: its end hasn't come yet */
 	uint32_t count;
-	uint32_t capacity;
 	uint32_t segment_count;
-	uint32_t segment_capacity;
+	size_t capacity;
+	size_t segment_capacity;
 	bool is_bad;
 	struct entry *entries;
 	struct segment *segments;
@@ -85,19 +86,6 @@ static bool list_may_grow(struct list *list, size_t bytes)
 	list->bytes += bytes;
 	total_bytes += bytes;
 	return true;
-}
-
-/* Makes room for one more element; NULL when there is no memory. */
-static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t bytes)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 16;
-
-	if (count < *capacity)
-		return array;
-	array = realloc(array, wanted * bytes);
-	if (array)
-		*capacity = wanted;
-	return array;
 }
 
 static bool segment_is_sane(const struct module_segment *s)
@@ -179,9 +167,9 @@ static int fill_entry(struct entry *e, const struct record_module *record)
 static int add_segments(struct list *list, const struct record_module *record)
 {
 	for (uint32_t i = 0; i < record->segment_count; i++) {
-		struct segment *array =
-			grow(list->segments, list->segment_count,
-			     &list->segment_capacity, sizeof(*array));
+		struct segment *array = array_room(
+			list->segments, &list->segment_capacity,
+			(size_t)list->segment_count + 1, sizeof(*array));
 
 		if (!array)
 			return -ENOMEM;
@@ -202,8 +190,8 @@ static int add_entry(struct list *list, const struct record_module *record)
 
 	if (list->count == ADDRESS_MAP_MODULES || !list_may_grow(list, bytes))
 		return -ENOSPC;
-	array = grow(list->entries, list->count, &list->capacity,
-		     sizeof(*array));
+	array = array_room(list->entries, &list->capacity,
+			   (size_t)list->count + 1, sizeof(*array));
 	if (!array)
 		return -ENOMEM;
 	list->entries = array;

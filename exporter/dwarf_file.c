@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "exporter/array.h"
+
 struct unit_ranges {
 	struct dwarf_unit_range *at;
 	size_t count;
@@ -58,19 +60,15 @@ void dwarf_file_close(struct dwarf_file *file)
 
 static int add_range(struct unit_ranges *ranges, struct dwarf_unit_range range)
 {
-	if (ranges->count == ranges->capacity) {
-		size_t more = ranges->capacity ? 2 * ranges->capacity : 256;
-		struct dwarf_unit_range *at =
-			reallocarray(ranges->at, more, sizeof(*at));
+	struct dwarf_unit_range *at = array_room(
+		ranges->at, &ranges->capacity, ranges->count + 1, sizeof(*at));
 
-		if (!at)
-			return -ENOMEM;
-		ranges->at = at;
-		ranges->capacity = more;
-	}
+	if (!at)
+		return -ENOMEM;
+	ranges->at = at;
 	if (ranges->count == DWARF_RANGES_MAX)
 		return -EFBIG;
-	ranges->at[ranges->count++] = range;
+	at[ranges->count++] = range;
 	return 0;
 }
 

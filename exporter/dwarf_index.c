@@ -12,21 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/array.h"
+
 #define TEXTS_MAX_BYTES (32u << 20)
 
 void *dwarf_array_add(struct dwarf_array *array, size_t element_bytes)
 {
+	void *at = array_room(array->at, &array->capacity, array->count + 1,
+			      element_bytes);
 	char *element;
 
-	if (array->count == array->capacity) {
-		size_t more = array->capacity ? 2 * array->capacity : 256;
-		void *at = reallocarray(array->at, more, element_bytes);
-
-		if (!at)
-			return NULL;
-		array->at = at;
-		array->capacity = more;
-	}
+	if (!at)
+		return NULL;
+	array->at = at;
 	element = (char *)array->at + array->count++ * element_bytes;
 	return memset(element, 0, element_bytes);
 }

@@ -9,24 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Grows an array so that `wanted` elements fit. */
-static bool reserve(void *array, size_t *capacity, size_t wanted, size_t size)
-{
-	void **pointer = array;
-	size_t more = *capacity ? *capacity : 4096;
-	void *grown;
-
-	if (wanted <= *capacity)
-		return true;
-	while (more < wanted)
-		more *= 2;
-	grown = reallocarray(*pointer, more, size);
-	if (!grown)
-		return false;
-	*pointer = grown;
-	*capacity = more;
-	return true;
-}
+#include "exporter/array.h"
 
 /* Where a block is in use by someone who will never give it back, it is taken
  * from him: on the second pass that sees the same owner, and if he is dead. */
@@ -108,10 +91,14 @@ static bool is_whole(struct record *record)
 
 static int add_record(struct intake *intake, size_t at)
 {
-	if (!reserve(&intake->records, &intake->record_capacity,
-		     intake->record_count + 1, sizeof(*intake->records)))
+	size_t *records =
+		array_room(intake->records, &intake->record_capacity,
+			   intake->record_count + 1, sizeof(*records));
+
+	if (!records)
 		return -ENOMEM;
-	intake->records[intake->record_count++] = at;
+	intake->records = records;
+	records[intake->record_count++] = at;
 	return 0;
 }
 
@@ -176,6 +163,19 @@ static void set_taken(struct intake *intake, uint32_t index, uint32_t bytes)
 	intake->taken[index] = bytes;
 }
 
+static bool append(struct intake *intake, const uint8_t *data, size_t len_bytes)
+{
+	uint8_t *bytes = array_room(intake->bytes, &intake->capacity,
+				    intake->used + len_bytes, 1);
+
+	if (!bytes)
+		return false;
+	intake->bytes = bytes;
+	memcpy(bytes + intake->used, data, len_bytes);
+	intake->used += len_bytes;
+	return true;
+}
+
 /* Copies what is new in a block. When there is no memory for it, it waits for
  * the next pass. */
 static int copy_block(struct intake *intake, uint32_t index)
@@ -188,11 +188,8 @@ static int copy_block(struct intake *intake, uint32_t index)
 	/* Only who lies lowers it. */
 	if (from > level)
 		from = level;
-	if (!reserve(&intake->bytes, &intake->capacity, at + level - from, 1))
+	if (level > from && !append(intake, block->data + from, level - from))
 		return -ENOMEM;
-	if (level > from)
-		memcpy(intake->bytes + at, block->data + from, level - from);
-	intake->used += level - from;
 	set_taken(intake, index, level);
 	if (!level || intake->kept > INTAKE_KEPT_MAX)
 		give_back(intake, index);

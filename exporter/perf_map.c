@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/array.h"
 #include "exporter/clock.h"
 #include "exporter/regular_file.h"
 #include "exporter/utf8.h"
@@ -44,8 +45,8 @@ struct perf_map {
 	bool is_refused; /* for good: it is too large */
 	struct entry *entries;
 	uint32_t count;
-	uint32_t capacity;
 	uint32_t sorted; /* so many of them, by start */
+	size_t capacity;
 	uint64_t *reach; /* of each sorted one: the last end up to it */
 	char *names;
 	size_t names_bytes;
@@ -81,27 +82,19 @@ static bool take_number(const char **at, const char *end, uint64_t *number)
 
 static bool make_room(struct perf_map *map)
 {
-	size_t names = map->names_bytes + PERF_MAP_NAME_BYTES + 1;
+	struct entry *entries =
+		array_room(map->entries, &map->capacity, (size_t)map->count + 1,
+			   sizeof(*entries));
+	char *names;
 
-	if (map->count == map->capacity) {
-		uint32_t more = map->capacity ? 2 * map->capacity : 256;
-		struct entry *at =
-			reallocarray(map->entries, more, sizeof(*at));
-
-		if (!at)
-			return false;
-		map->entries = at;
-		map->capacity = more;
-	}
-	if (names > map->names_capacity) {
-		size_t more = 2 * names;
-		char *at = realloc(map->names, more);
-
-		if (!at)
-			return false;
-		map->names = at;
-		map->names_capacity = more;
-	}
+	if (!entries)
+		return false;
+	map->entries = entries;
+	names = array_room(map->names, &map->names_capacity,
+			   map->names_bytes + PERF_MAP_NAME_BYTES + 1, 1);
+	if (!names)
+		return false;
+	map->names = names;
 	return map->count < PERF_MAP_ENTRIES_MAX;
 }
 

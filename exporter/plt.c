@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/array.h"
 #include "exporter/elf_sections.h"
 
 #define SECTION_MAX_BYTES (16u << 20)
@@ -121,22 +122,6 @@ static int64_t slot_distance(const uint8_t *code, size_t len_bytes)
 	return (int64_t)at + 6 + displacement;
 }
 
-static void *grown(void *array, uint32_t *capacity, uint32_t wanted,
-		   size_t element_bytes)
-{
-	uint32_t more = *capacity ? *capacity : 64;
-	void *at;
-
-	if (wanted <= *capacity)
-		return array;
-	while (more < wanted)
-		more *= 2;
-	at = reallocarray(array, more, element_bytes);
-	if (at)
-		*capacity = more;
-	return at;
-}
-
 static void add_stub(struct plt *plt, struct plt_stub stub, const char *name)
 {
 	uint32_t bytes =
@@ -146,13 +131,13 @@ static void add_stub(struct plt *plt, struct plt_stub stub, const char *name)
 
 	if (bytes > NAME_MAX_BYTES || plt->names_bytes > NAMES_MAX_BYTES)
 		return;
-	names = grown(plt->names, &plt->names_capacity,
-		      plt->names_bytes + bytes, 1);
+	names = array_room(plt->names, &plt->names_capacity,
+			   (size_t)plt->names_bytes + bytes, 1);
 	if (!names)
 		return;
 	plt->names = names;
-	stubs = grown(plt->stubs, &plt->capacity, plt->count + 1,
-		      sizeof(*stubs));
+	stubs = array_room(plt->stubs, &plt->capacity, (size_t)plt->count + 1,
+			   sizeof(*stubs));
 	if (!stubs)
 		return;
 	plt->stubs = stubs;

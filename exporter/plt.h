@@ -22,10 +22,10 @@ struct plt_stub {
 struct plt {
 	struct plt_stub *stubs;
 	uint32_t count;
-	uint32_t capacity;
+	size_t capacity;
 	char *names; /* "function@plt" each */
 	uint32_t names_bytes;
-	uint32_t names_capacity;
+	size_t names_capacity;
 };
 
 /* Reads those of an open image; none when there are none that make sense. Free

@@ -14,6 +14,8 @@
 #define uthash_nonfatal_oom(entry) ((entry)->refused = true)
 #include <uthash.h>
 
+#include "exporter/array.h"
+
 struct string_entry {
 	char *text;
 	uint32_t index;
@@ -23,16 +25,12 @@ struct string_entry {
 
 static bool reserve(struct strings *strings)
 {
-	uint32_t more = strings->capacity ? strings->capacity * 2 : 256;
-	char **grown;
+	char **texts = array_room(strings->texts, &strings->capacity,
+				  (size_t)strings->count + 1, sizeof(*texts));
 
-	if (strings->count < strings->capacity)
-		return true;
-	grown = reallocarray(strings->texts, more, sizeof(*grown));
-	if (!grown)
+	if (!texts)
 		return false;
-	strings->texts = grown;
-	strings->capacity = more;
+	strings->texts = texts;
 	return true;
 }
 

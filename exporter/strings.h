@@ -15,7 +15,7 @@ struct strings {
 
 	/* Private. */
 	struct string_entry *by_text;
-	uint32_t capacity;
+	size_t capacity;
 };
 
 /* Returns 0 or -ENOMEM. */

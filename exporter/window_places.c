@@ -9,22 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/array.h"
 #include "exporter/ids.h"
 #include "exporter/utf8.h"
-
-void *window_grown(void *array, uint32_t count, uint32_t *capacity,
-		   size_t element_bytes)
-{
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void *result;
-
-	if (count < *capacity)
-		return array;
-	result = reallocarray(array, more, element_bytes);
-	if (result)
-		*capacity = more;
-	return result;
-}
 
 static uint32_t intern_build_id(struct window *window,
 				const struct module *module)
@@ -54,9 +41,9 @@ struct mapping_key {
 static uint32_t add_mapping(struct window *window,
 			    const struct mapping_key *key)
 {
-	struct window_mapping *mappings = window_grown(
-		window->mappings, window->mapping_count,
-		&window->places->mapping_capacity, sizeof(*mappings));
+	struct window_mapping *mappings = array_room(
+		window->mappings, &window->places->mapping_capacity,
+		(size_t)window->mapping_count + 1, sizeof(*mappings));
 
 	if (!mappings)
 		return 0;
@@ -106,9 +93,9 @@ struct location_key {
 static bool add_location(struct window *window, const struct location_key *key,
 			 uint32_t *location)
 {
-	struct window_location *locations = window_grown(
-		window->locations, window->location_count,
-		&window->places->location_capacity, sizeof(*locations));
+	struct window_location *locations = array_room(
+		window->locations, &window->places->location_capacity,
+		(size_t)window->location_count + 1, sizeof(*locations));
 
 	if (!locations)
 		return false;
@@ -171,9 +158,9 @@ bool window_function(struct window *window, const struct window_function *key,
 
 	if (keys_find(&places->functions, key, sizeof(*key), function))
 		return true;
-	functions =
-		window_grown(window->functions, window->function_count,
-			     &places->function_capacity, sizeof(*functions));
+	functions = array_room(window->functions, &places->function_capacity,
+			       (size_t)window->function_count + 1,
+			       sizeof(*functions));
 	if (!functions)
 		return false;
 	window->functions = functions;
@@ -188,8 +175,8 @@ bool window_add_line(struct window *window, struct window_location *location,
 		     struct window_line line)
 {
 	struct window_line *lines =
-		window_grown(window->lines, window->line_count,
-			     &window->places->line_capacity, sizeof(*lines));
+		array_room(window->lines, &window->places->line_capacity,
+			   (size_t)window->line_count + 1, sizeof(*lines));
 
 	if (!lines)
 		return false;

@@ -13,15 +13,11 @@ struct window_places {
 	struct keys mappings;
 	struct keys functions;
 	struct keys locations;
-	uint32_t mapping_capacity;
-	uint32_t function_capacity;
-	uint32_t location_capacity;
-	uint32_t line_capacity;
+	size_t mapping_capacity;
+	size_t function_capacity;
+	size_t location_capacity;
+	size_t line_capacity;
 };
-
-/* Makes room for one more element; NULL without memory. */
-void *window_grown(void *array, uint32_t count, uint32_t *capacity,
-		   size_t element_bytes);
 
 void window_places_fini(struct window *window);
 
