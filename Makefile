@@ -78,7 +78,8 @@ EXPORTER_OBJECTS := $(call objects,$(EXPORTER_SOURCES) $(SHARED_SOURCES) \
 REPORT_OBJECTS := $(call objects,$(REPORT_SOURCES) exporter/fold_ids.c \
 	exporter/words.c,program) \
 	$(B)/program/gen/exporter/profile.pb-c.o
-SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES),program)
+SUPERVISOR_OBJECTS := $(call objects,$(SUPERVISOR_SOURCES) $(SHARED_SOURCES) \
+	exporter/utf8.c,program)
 
 PRODUCTS := $(B)/libspanprof.so $(B)/spanprof-supervisor \
 	$(B)/spanprof-exporter $(B)/spanprof

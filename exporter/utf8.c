@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes text of unknown origin valid UTF-8 without control characters.
- * Runs on: the exporter's main thread.
+ * Runs on: the exporter's main thread; the supervisor.
  */
 #include "exporter/utf8.h"
 
@@ -35,9 +35,9 @@ static bool second_byte_fits(unsigned char first, unsigned char second)
 	}
 }
 
-/* Bytes of the character at `s`, 0 when there is no valid one. */
-static size_t character_bytes(const unsigned char *s, size_t left)
+size_t utf8_character(const char *text, size_t left)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	size_t bytes;
 
 	if (s[0] < 0x80)
@@ -64,24 +64,21 @@ size_t utf8_whole(const char *text, size_t len)
 	if (at == 0)
 		return 0;
 	at--;
-	return character_bytes((const unsigned char *)text + at, len - at) > 0
-		       ? len
-		       : at;
+	return utf8_character(text + at, len - at) > 0 ? len : at;
 }
 
 size_t utf8_copy(char *to, size_t capacity, const char *from, size_t len)
 {
-	const unsigned char *in = (const unsigned char *)from;
 	size_t used = 0;
 
 	len = strnlen(from, len);
 	for (size_t i = 0; i < len;) {
-		size_t bytes = character_bytes(in + i, len - i);
+		size_t bytes = utf8_character(from + i, len - i);
 
 		if (used + (bytes ? bytes : 1) >= capacity)
 			break;
 		if (bytes)
-			memcpy(to + used, in + i, bytes);
+			memcpy(to + used, from + i, bytes);
 		else
 			to[used] = '?';
 		bytes = bytes ? bytes : 1;

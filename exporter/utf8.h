@@ -14,6 +14,10 @@
  */
 size_t utf8_copy(char *to, size_t capacity, const char *from, size_t len);
 
+/* How many bytes the character takes that `text` begins with; 0 where no valid
+ * one stands, or a control character. At least one byte is `left`. */
+size_t utf8_character(const char *text, size_t left);
+
 /* How many of the first `len` bytes of valid UTF-8 make whole characters. */
 size_t utf8_whole(const char *text, size_t len);
 

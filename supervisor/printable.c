@@ -9,45 +9,35 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many bytes the character takes that begins with this one; 0: none does.
- * RFC 3629, section 4. */
-static size_t bytes_of(uint8_t lead)
-{
-	if (lead < 0x80)
-		return 1;
-	if (lead < 0xc2 || lead > 0xf4)
-		return 0;
-	return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
+#include "exporter/utf8.h"
 
-static bool is_printable(uint32_t c, size_t bytes)
-{
-	static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
+/* Separators of lines, and marks of direction: first and last of a range. */
+static const uint32_t marks[][2] = {
+	{0x61c, 0x61c},
+	{0x200e, 0x200f},
+	{0x2028, 0x202e},
+	{0x2066, 0x2069},
+};
 
-	if (c < least[bytes] || c == 0x7f || c > 0x10ffff)
-		return false;
-	if (c >= 0xd800 && c <= 0xdfff)
-		return false; /* half of a UTF-16 pair */
-	/* Separators of lines, and marks of direction. */
-	return !(c == 0x200e || c == 0x200f || c == 0x61c ||
-		 (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069));
-}
-
-/* The length of the printable character at `from`; 0: there is none. */
-static size_t character(const char *from, size_t length)
+/* Of a valid character. */
+static uint32_t code_of(const char *character, size_t bytes)
 {
 	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-	size_t bytes = bytes_of((uint8_t)from[0]);
-	uint32_t c = (uint8_t)from[0] & masks[bytes];
+	uint32_t code = (uint8_t)character[0] & masks[bytes];
 
-	if (bytes == 0 || bytes > length)
-		return 0;
-	for (size_t i = 1; i < bytes; i++) {
-		if (((uint8_t)from[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | ((uint8_t)from[i] & 0x3f);
-	}
-	return is_printable(c, bytes) ? bytes : 0;
+	for (size_t i = 1; i < bytes; i++)
+		code = code << 6 | ((uint8_t)character[i] & 0x3f);
+	return code;
+}
+
+static bool is_mark(const char *character, size_t bytes)
+{
+	uint32_t code = code_of(character, bytes);
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (code >= marks[i][0] && code <= marks[i][1])
+			return true;
+	return false;
 }
 
 size_t printable_copy(char *to, const char *from, size_t length)
@@ -55,9 +45,9 @@ size_t printable_copy(char *to, const char *from, size_t length)
 	size_t used = 0;
 
 	for (size_t i = 0; i < length;) {
-		size_t bytes = character(from + i, length - i);
+		size_t bytes = utf8_character(from + i, length - i);
 
-		if (!bytes) {
+		if (!bytes || is_mark(from + i, bytes)) {
 			to[used++] = '?';
 			i++;
 			continue;
