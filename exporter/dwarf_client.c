@@ -11,12 +11,12 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "exporter/line_index.h"
 #include "exporter/log.h"
+#include "exporter/regular_file.h"
 
 #define ARGUMENTS_MAX 16u
 #define UNITS_BYTES_MAX (DWARF_RANGES_MAX * sizeof(struct dwarf_unit_range))
@@ -165,13 +165,6 @@ static void *read_all(int fd, size_t len_bytes)
 	return bytes;
 }
 
-static bool is_regular(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 static bool is_sane(const struct dwarf_request *request,
 		    const struct dwarf_answer *answer, int fd)
 {
@@ -180,7 +173,7 @@ static bool is_sane(const struct dwarf_request *request,
 
 	if (answer->error)
 		return answer->error > -4096 && answer->error < 0;
-	return fd >= 0 && answer->len_bytes <= most && is_regular(fd);
+	return fd >= 0 && answer->len_bytes <= most && regular_file_is(fd);
 }
 
 /* 0 when an answer was taken. */

@@ -17,6 +17,14 @@ union control {
 	uint8_t room[CMSG_SPACE(FDS * sizeof(int))];
 };
 
+static struct msghdr head_of(struct iovec *bytes, union control *control)
+{
+	return (struct msghdr){.msg_iov = bytes,
+			       .msg_iovlen = 1,
+			       .msg_control = control,
+			       .msg_controllen = sizeof(*control)};
+}
+
 static void add_fds(struct msghdr *head, const int fds[FDS])
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(head);
@@ -38,10 +46,7 @@ int dwarf_message_send(int socket, const struct dwarf_message *message)
 {
 	struct iovec bytes = {message->bytes, message->len_bytes};
 	union control control = {.room = {0}};
-	struct msghdr head = {.msg_iov = &bytes,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control)};
+	struct msghdr head = head_of(&bytes, &control);
 
 	add_fds(&head, message->fds);
 	if (sendmsg(socket, &head, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
@@ -74,10 +79,7 @@ int dwarf_message_receive(int socket, struct dwarf_message *message)
 {
 	struct iovec bytes = {message->bytes, message->len_bytes};
 	union control control = {.room = {0}};
-	struct msghdr head = {.msg_iov = &bytes,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control)};
+	struct msghdr head = head_of(&bytes, &control);
 	ssize_t got = recvmsg(socket, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (got < 0)

@@ -15,7 +15,7 @@
 
 #define READ (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static bool is_regular(int fd)
+bool regular_file_is(int fd)
 {
 	struct stat st;
 
@@ -38,7 +38,7 @@ int regular_file_open(const char *path)
 	fd = open(path, READ);
 	if (fd < 0)
 		return -errno;
-	if (is_regular(fd))
+	if (regular_file_is(fd))
 		return fd;
 	close(fd);
 	return -EINVAL;
@@ -51,7 +51,7 @@ static int open_found(int found)
 	char path[64];
 	int fd;
 
-	if (!is_regular(found))
+	if (!regular_file_is(found))
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 	fd = open(path, READ);

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether the descriptor is one of a regular file. */
+bool regular_file_is(int fd);
+
 /* A descriptor to read an absolute path, links followed, or a negative errno:
  * -EINVAL for what is no regular file. */
 int regular_file_open(const char *path);
