@@ -6,8 +6,9 @@ import http.client
 import http.server
 import select
 import socket
-import threading
 import urllib.parse
+
+from lib.background_server import BackgroundServer
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -18,7 +19,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def refuses(self):
         """Whether the request ends here."""
-        proxy = self.server.proxy
+        proxy = self.server.owner
         proxy.requests.append((self.command, self.path, dict(self.headers)))
         given = self.headers.get("Proxy-Authorization")
         if proxy.status:
@@ -36,7 +37,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.refuses():
             return
         with socket.create_connection(("127.0.0.1",
-                                       self.server.proxy.port_behind)) as far:
+                                       self.server.owner.port_behind)) as far:
             self.send_response(200)
             self.end_headers()
             self.close_connection = True
@@ -58,7 +59,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         url = urllib.parse.urlsplit(self.path)
         connection = http.client.HTTPConnection(
-            "127.0.0.1", self.server.proxy.port_behind, timeout=30)
+            "127.0.0.1", self.server.owner.port_behind, timeout=30)
         with contextlib.closing(connection):
             connection.request(self.command, url.path, body, dict(self.headers))
             answer = connection.getresponse()
@@ -72,31 +73,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = forward
 
 
-class Proxy:
+class Proxy(BackgroundServer):
     """Leads to `port_behind`. With `authorization` it wants that value; with
     `status` it answers so to everybody."""
 
     def __init__(self, port_behind, *, authorization=None, status=None):
+        super().__init__(_Handler)
         self.port_behind = port_behind
         self.authorization = authorization
         self.status = status
         self.requests = []      # (method, target, headers)
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
-                                                    _Handler)
-        self.http.daemon_threads = True
-        self.http.block_on_close = False
-        self.http.proxy = self
-        self.http.handle_error = lambda *_: None
-        self.address = f"127.0.0.1:{self.http.server_address[1]}"
-        self.url = f"http://{self.address}"
-        self.thread = threading.Thread(target=self.http.serve_forever,
-                                       kwargs={"poll_interval": 0.05})
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
+        self.address = f"127.0.0.1:{self.port}"

@@ -21,6 +21,7 @@ import struct
 import threading
 import time
 
+from lib.background_server import BackgroundServer
 from lib.judging import UNAUTHENTICATED, Refused, judge, judge_ingest
 
 PUSH = "/push.v1.PusherService/Push"
@@ -51,10 +52,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.server.recorder.take_get(self)
+        self.server.owner.take_get(self)
 
     def do_POST(self):
-        self.server.recorder.take_post(self)
+        self.server.owner.take_post(self)
 
     def answer(self, status, body=b"", headers=None):
         self.send_response(status)
@@ -70,11 +71,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                                         "message": message}).encode())
 
 
-class _Server6(http.server.ThreadingHTTPServer):
-    address_family = socket.AF_INET6
-
-
-class Recorder:
+class Recorder(BackgroundServer):
     """The server. `version` is what it says it is, None: it does not say;
     `authorization` and `tenant` are required when they are set; `base` is the
     path in front of all paths; an `old` server answers a push with that status
@@ -82,6 +79,8 @@ class Recorder:
 
     def __init__(self, *, version="2.1.0", authorization=None, tenant=None,
                  base="", tls=None, address="127.0.0.1", old=None):
+        super().__init__(_Handler, address=address, tls=tls)
+        self.url += base
         self.version = version
         self.old = old
         self.authorization = authorization
@@ -95,30 +94,10 @@ class Recorder:
         self.times = []         # of all pushes, monotonic
         self.lock = threading.Lock()
         self.ending = threading.Event()
-        kind = _Server6 if ":" in address else http.server.ThreadingHTTPServer
-        self.http = kind((address, 0), _Handler)
-        self.http.daemon_threads = True
-        self.http.block_on_close = False
-        self.http.recorder = self
-        self.http.handle_error = lambda *_: None
-        if tls:
-            self.http.socket = tls.wrap_socket(self.http.socket,
-                                               server_side=True)
-        self.port = self.http.server_address[1]
-        host = f"[{address}]" if ":" in address else address
-        self.url = f"{'https' if tls else 'http'}://{host}:{self.port}{base}"
-        self.thread = threading.Thread(target=self.http.serve_forever,
-                                       kwargs={"poll_interval": 0.05})
 
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
+    def __exit__(self, *exception):
         self.ending.set()
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
+        super().__exit__(*exception)
 
     def note(self, handler):
         with self.lock:
